@@ -1,0 +1,303 @@
+// The whole configuration: one struct per module, each key declared once with its default, its
+// bounds and its help. The loader, `corisco config`, `corisco check` and the reference page
+// (docs/config.md) all read these declarations through describe().
+// Units are in the names; sizes are positive; 0 means "off" or "automatic" only where the help says so.
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace corisco::config {
+// What a visitor is told about a key besides its name and its place in memory.
+struct Rule {
+  const char* help = "";
+  double min = std::numeric_limits<double>::lowest();
+  double max = std::numeric_limits<double>::max();
+  std::vector<const char*> one_of{};   // for strings: the allowed words
+  bool is_path = false;                // relative to the config file's folder
+  bool is_required = false;            // an empty string or list is a problem
+};
+
+struct Run {
+  std::string name = "run";
+  std::string folder = "runs";
+  std::uint64_t seed = 1;
+  std::uint32_t updates = 0;
+  std::string when_done = "exit";
+  std::string log_level = "info";
+  template <class V> void describe(V& v) {
+    v("name", name, Rule{.help = "The run's folder is folder/name, or folder/name-2, ... if that exists."});
+    v("folder", folder, Rule{.help = "Where runs are kept, relative to the working folder."});
+    v("seed", seed, Rule{.help = "Of the order of tasks and of every draw."});
+    v("updates", updates, Rule{.help = "Updates to make; 0 serves without training."});
+    v("when_done", when_done, Rule{.help = "After the last update: exit, or go on serving.", .one_of = {"exit", "serve"}});
+    v("log_level", log_level, Rule{.help = "Least level on stderr.", .one_of = {"debug", "info", "warn", "error"}});
+  }
+};
+
+struct Model {
+  std::string path;
+  std::string device = "cpu";
+  std::string dtype = "auto";
+  std::uint32_t threads = 0;
+  template <class V> void describe(V& v) {
+    v("path", path, Rule{.help = "Hugging Face folder: config.json, safetensors, tokenizer.json.", .is_path = true, .is_required = true});
+    v("device", device, Rule{.help = "Where the model lives.", .one_of = {"cpu", "cuda"}});
+    v("dtype", dtype, Rule{.help = "Of weights and activations; auto: bfloat16 where the device multiplies it natively, else float32.", .one_of = {"auto", "float32", "bfloat16"}});
+    v("threads", threads, Rule{.help = "CPU threads of the device's loop; 0: one per core.", .max = 1024});
+  }
+};
+
+struct Engine {
+  std::uint32_t sequences_max = 64;
+  std::uint32_t step_tokens_max = 512;
+  std::uint32_t block_tokens = 16;
+  std::uint32_t kv_memory_mb = 512;
+  std::uint32_t context_tokens_max = 0;
+  std::uint32_t queue_max = 1024;
+  bool deterministic = false;
+  bool share_prefixes = true;
+  template <class V> void describe(V& v) {
+    v("sequences_max", sequences_max, Rule{.help = "Sequences that are decoded together.", .min = 1, .max = 4096});
+    v("step_tokens_max", step_tokens_max, Rule{.help = "Tokens of one forward pass: decoding first, the rest is prompt chunks.", .min = 1, .max = 65536});
+    v("block_tokens", block_tokens, Rule{.help = "Tokens of one KV block.", .min = 1, .max = 1024});
+    v("kv_memory_mb", kv_memory_mb, Rule{.help = "Memory of the KV cache.", .min = 1});
+    v("context_tokens_max", context_tokens_max, Rule{.help = "Prompt and reply together; 0: what the model's config says."});
+    v("queue_max", queue_max, Rule{.help = "Sequences that wait; beyond that a request gets 429.", .min = 1});
+    v("deterministic", deterministic, Rule{.help = "A reply depends on its prompt and key alone, and the trainer's log-probabilities equal the engine's bit for bit. Slower."});
+    v("share_prefixes", share_prefixes, Rule{.help = "Sequences with the same beginning share its KV blocks."});
+  }
+};
+
+struct Sampling {
+  float temperature = 1.0F;
+  float top_p = 1.0F;
+  std::uint32_t top_k = 0;
+  float min_p = 0.0F;
+  std::uint32_t max_tokens = 1024;
+  bool obey_client = false;
+  template <class V> void describe(V& v) {
+    v("temperature", temperature, Rule{.help = "Of training rollouts.", .min = 0.01, .max = 10});
+    v("top_p", top_p, Rule{.help = "1: off. Truncation biases the ratio that the loss uses.", .min = 0.01, .max = 1});
+    v("top_k", top_k, Rule{.help = "0: off."});
+    v("min_p", min_p, Rule{.help = "0: off.", .min = 0, .max = 1});
+    v("max_tokens", max_tokens, Rule{.help = "Cap of one reply; a client's smaller value is obeyed.", .min = 1});
+    v("obey_client", obey_client, Rule{.help = "Let a harness set temperature, top_p, top_k and seed in training; otherwise its values are counted and ignored."});
+  }
+};
+
+struct Gateway {
+  std::string listen = "127.0.0.1:8080";
+  std::string unscoped = "serve";
+  std::string static_key;
+  std::string admin_key;
+  std::uint32_t connections_max = 1024;
+  std::uint64_t body_bytes_max = 64U << 20;
+  std::uint32_t header_bytes_max = 16384;
+  std::uint32_t header_seconds_max = 10;
+  std::uint32_t body_seconds_max = 60;
+  std::uint32_t idle_seconds_max = 180;
+  std::uint32_t write_seconds_max = 30;
+  std::uint32_t calls_per_attempt_max = 200;
+  std::uint32_t choices_max = 16;
+  template <class V> void describe(V& v) {
+    v("listen", listen, Rule{.help = "host:port; port 0 takes a free one and logs it.", .is_required = true});
+    v("unscoped", unscoped, Rule{.help = "Calls outside any rollout: served (never trained) or refused.", .one_of = {"serve", "refuse"}});
+    v("static_key", static_key, Rule{.help = "If set, calls outside any rollout need it as their key."});
+    v("admin_key", admin_key, Rule{.help = "Key of /admin and of opening rollouts over HTTP; empty: allowed from loopback only."});
+    v("connections_max", connections_max, Rule{.help = "Open connections; beyond that accepting waits.", .min = 1});
+    v("body_bytes_max", body_bytes_max, Rule{.help = "Of one request.", .min = 1024});
+    v("header_bytes_max", header_bytes_max, Rule{.help = "Of one request's head.", .min = 256});
+    v("header_seconds_max", header_seconds_max, Rule{.help = "To receive a whole head.", .min = 1});
+    v("body_seconds_max", body_seconds_max, Rule{.help = "To receive a whole body.", .min = 1});
+    v("idle_seconds_max", idle_seconds_max, Rule{.help = "Between two requests of a connection.", .min = 1});
+    v("write_seconds_max", write_seconds_max, Rule{.help = "Without progress of a write, then the reader is cut.", .min = 1});
+    v("calls_per_attempt_max", calls_per_attempt_max, Rule{.help = "Further calls of the attempt get 429 and the rollout ends as truncated.", .min = 1});
+    v("choices_max", choices_max, Rule{.help = "Largest n of a request.", .min = 1, .max = 128});
+  }
+};
+
+struct Samples {
+  std::string merge = "trajectory";
+  bool journal = true;
+  template <class V> void describe(V& v) {
+    v("merge", merge, Rule{.help = "A row per branch (trajectory) or per call (transition).", .one_of = {"trajectory", "transition"}});
+    v("journal", journal, Rule{.help = "Keep every call, reward and end in the run's journal."});
+  }
+};
+
+struct Harness {
+  std::vector<std::string> command;
+  std::string python;
+  std::string python_interpreter = "python3";
+  std::vector<std::string> python_preload;
+  std::map<std::string, std::string> env;
+  std::vector<std::string> env_pass;
+  template <class V> void describe(V& v) {
+    v("command", command, Rule{.help = "Program and arguments. {task.KEY} is a field of the task, {base_url}, {api_key}, {rollout_id}, {task_file}, {reward_file}, {work_folder}, {config_folder} as named; an unknown key is an error."});
+    v("python", python, Rule{.help = "file.py:function instead of a command: called as function(task) in a child forked from a warmed interpreter.", .is_path = true});
+    v("python_interpreter", python_interpreter, Rule{.help = "Interpreter of python harnesses and rewards.", .is_path = false});
+    v("python_preload", python_preload, Rule{.help = "Modules that the warmed interpreter imports before it forks."});
+    v("env", env, Rule{.help = "Further environment variables, with the same templates as command."});
+    v("env_pass", env_pass, Rule{.help = "Variables of the daemon's own environment that are passed on, by name (PATH, HOME and LANG always are)."});
+  }
+};
+
+struct Reward {
+  std::string source = "file";
+  std::string python;
+  std::vector<std::string> command;
+  double minimum = 0.0;
+  std::uint32_t seconds_max = 60;
+  template <class V> void describe(V& v) {
+    v("source", source, Rule{.help = "Where a rollout's reward comes from: the harness's reward file, a Python function or a command that runs after it, or a posted event.", .one_of = {"file", "python", "command", "event"}});
+    v("python", python, Rule{.help = "file.py:function, called as function(task, rollout); returns a number, a boolean or (number, note).", .is_path = true});
+    v("command", command, Rule{.help = "Program and arguments; prints the reward as its last line. Templates as in harness.command."});
+    v("minimum", minimum, Rule{.help = "Reward of ends that the policy brought about without one: a timeout, a crash, no reward."});
+    v("seconds_max", seconds_max, Rule{.help = "Of one grading.", .min = 1});
+  }
+};
+
+struct Rollouts {
+  std::string tasks;
+  Harness harness;
+  Reward reward;
+  std::uint32_t group_size = 8;
+  std::uint32_t groups_per_update = 8;
+  std::uint32_t groups_active_max = 0;
+  std::uint32_t processes_max = 64;
+  std::uint32_t seconds_max = 600;
+  std::uint32_t attempts_max = 3;
+  std::uint32_t infrastructure_failures_max = 20;
+  std::uint64_t output_bytes_max = 1U << 20;
+  std::uint64_t memory_mb_max = 0;
+  bool shuffle = true;
+  template <class V> void describe(V& v) {
+    v("tasks", tasks, Rule{.help = "JSON lines, one task a line; the field id is optional.", .is_path = true});
+    v("harness", harness, Rule{});
+    v("reward", reward, Rule{});
+    v("group_size", group_size, Rule{.help = "Sibling rollouts of a task.", .min = 1, .max = 1024});
+    v("groups_per_update", groups_per_update, Rule{.help = "Whole groups that one update consumes (B_train).", .min = 1, .max = 65536});
+    v("groups_active_max", groups_active_max, Rule{.help = "Groups that may be open at once (B_async); 0: groups_per_update. More needs coordinator.mode collocated_async.", .max = 65536});
+    v("processes_max", processes_max, Rule{.help = "Harness processes that run at once.", .min = 1, .max = 4096});
+    v("seconds_max", seconds_max, Rule{.help = "Of one attempt, without its time at the gate and in the engine's queue.", .min = 1});
+    v("attempts_max", attempts_max, Rule{.help = "Tries of a rollout that fails for infrastructure reasons.", .min = 1, .max = 100});
+    v("infrastructure_failures_max", infrastructure_failures_max, Rule{.help = "In a row; then the run stops with the reason.", .min = 1});
+    v("output_bytes_max", output_bytes_max, Rule{.help = "Of a rollout's output that is kept.", .min = 0});
+    v("memory_mb_max", memory_mb_max, Rule{.help = "Address space of each harness process; 0: no limit."});
+    v("shuffle", shuffle, Rule{.help = "Tasks in an order drawn anew for each pass, by the run's seed; false: the file's order."});
+  }
+};
+
+struct Trainer {
+  std::string advantage = "grpo";
+  float learning_rate = 1e-6F;
+  std::string schedule = "constant";
+  std::uint32_t warmup_updates = 0;
+  float beta1 = 0.9F, beta2 = 0.999F, epsilon = 1e-8F, weight_decay = 0.0F;
+  float grad_norm_max = 1.0F;
+  float clip_low = 0.2F, clip_high = 0.28F, dual_clip = 3.0F;
+  float correction_cap = 2.0F;
+  float kl_coefficient = 0.0F;
+  std::uint32_t epochs = 1;
+  std::uint32_t micro_batch_tokens = 256;
+  bool share_prefixes = true;
+  std::uint32_t checkpoint_every = 0;
+  std::uint32_t checkpoints_kept = 2;
+  template <class V> void describe(V& v) {
+    v("advantage", advantage, Rule{.help = "Of a rollout within its group: grpo (R - mean) / (std + 1e-6), grpo_no_std R - mean, rloo R - mean of the others.", .one_of = {"grpo", "grpo_no_std", "rloo"}});
+    v("learning_rate", learning_rate, Rule{.help = "Peak of the schedule.", .min = 0, .max = 1});
+    v("schedule", schedule, Rule{.help = "After the warm-up, down to a tenth at run.updates, or constant.", .one_of = {"constant", "linear", "cosine"}});
+    v("warmup_updates", warmup_updates, Rule{.help = "Updates of linear warm-up."});
+    v("beta1", beta1, Rule{.help = "AdamW.", .min = 0, .max = 0.9999});
+    v("beta2", beta2, Rule{.help = "AdamW.", .min = 0, .max = 0.99999});
+    v("epsilon", epsilon, Rule{.help = "AdamW.", .min = 0, .max = 1});
+    v("weight_decay", weight_decay, Rule{.help = "AdamW; norms and biases have none.", .min = 0, .max = 1});
+    v("grad_norm_max", grad_norm_max, Rule{.help = "Gradients are scaled down to this norm; 0: never.", .min = 0});
+    v("clip_low", clip_low, Rule{.help = "Ratio below 1 - clip_low is clipped.", .min = 0, .max = 1});
+    v("clip_high", clip_high, Rule{.help = "Ratio above 1 + clip_high is clipped.", .min = 0, .max = 10});
+    v("dual_clip", dual_clip, Rule{.help = "With a negative advantage the loss of a token is at most this times its size; 0: off.", .min = 0});
+    v("correction_cap", correction_cap, Rule{.help = "Cap of exp(logprob_old - sampled_logprob), the weight of tokens from older weights.", .min = 1});
+    v("kl_coefficient", kl_coefficient, Rule{.help = "Weight of the k3 divergence from the initial weights; 0: off, and no copy of them is kept.", .min = 0});
+    v("epochs", epochs, Rule{.help = "Optimizer steps over the same batch.", .min = 1, .max = 64});
+    v("micro_batch_tokens", micro_batch_tokens, Rule{.help = "Token budget of one forward and backward; a longer row goes alone.", .min = 1});
+    v("share_prefixes", share_prefixes, Rule{.help = "Rows of a group that begin alike compute that beginning once per micro-batch."});
+    v("checkpoint_every", checkpoint_every, Rule{.help = "Updates between checkpoints; 0: at the end alone."});
+    v("checkpoints_kept", checkpoints_kept, Rule{.help = "Older ones are deleted once a newer one is whole.", .min = 1});
+  }
+};
+
+struct Coordinator {
+  std::string mode = "sync";
+  std::uint32_t policy_age_max = 2;
+  std::uint32_t drain_seconds_max = 120;
+  template <class V> void describe(V& v) {
+    v("mode", mode, Rule{.help = "sync: an update uses only rollouts of the current weights. collocated_async: up to rollouts.groups_active_max groups are open, an update starts when groups_per_update are whole, the others are carried over.", .one_of = {"sync", "collocated_async"}});
+    v("policy_age_max", policy_age_max, Rule{.help = "Versions between sampling and training of a token; a group about to pass it makes the update wait for it.", .min = 0, .max = 1000});
+    v("drain_seconds_max", drain_seconds_max, Rule{.help = "In-flight replies may finish this long before an update; then they pause at a token boundary and go on after it.", .min = 0});
+  }
+};
+
+struct Evaluation {
+  std::string tasks;
+  std::uint32_t every = 0;
+  bool at_start = true;
+  bool at_end = true;
+  std::uint32_t rollouts_per_task = 1;
+  float temperature = 1.0F;
+  template <class V> void describe(V& v) {
+    v("tasks", tasks, Rule{.help = "Held-out tasks, JSON lines; empty: no evaluation.", .is_path = true});
+    v("every", every, Rule{.help = "Updates between evaluations; 0: none on the way."});
+    v("at_start", at_start, Rule{.help = "Before the first update."});
+    v("at_end", at_end, Rule{.help = "After the last update."});
+    v("rollouts_per_task", rollouts_per_task, Rule{.help = "Repeats of each held-out task.", .min = 1});
+    v("temperature", temperature, Rule{.help = "Of evaluation rollouts; 0: greedy.", .min = 0, .max = 10});
+  }
+};
+
+struct Metrics {
+  bool tensorboard = true;
+  template <class V> void describe(V& v) {
+    v("tensorboard", tensorboard, Rule{.help = "Also write the run's curves as TensorBoard events."});
+  }
+};
+
+struct Shutdown {
+  bool checkpoint = false;
+  template <class V> void describe(V& v) {
+    v("checkpoint", checkpoint, Rule{.help = "On a first SIGTERM or Ctrl-C write a checkpoint before the exit, however long it takes."});
+  }
+};
+
+struct Config {
+  Run run;
+  Model model;
+  Engine engine;
+  Sampling sampling;
+  Gateway gateway;
+  Samples samples;
+  Rollouts rollouts;
+  Trainer trainer;
+  Coordinator coordinator;
+  Evaluation evaluation;
+  Metrics metrics;
+  Shutdown shutdown;
+  std::string file;                    // where it was read from; not a key
+  template <class V> void describe(V& v) {
+    v("run", run, Rule{});
+    v("model", model, Rule{});
+    v("engine", engine, Rule{});
+    v("sampling", sampling, Rule{});
+    v("gateway", gateway, Rule{});
+    v("samples", samples, Rule{});
+    v("rollouts", rollouts, Rule{});
+    v("trainer", trainer, Rule{});
+    v("coordinator", coordinator, Rule{});
+    v("evaluation", evaluation, Rule{});
+    v("metrics", metrics, Rule{});
+    v("shutdown", shutdown, Rule{});
+  }
+};
+}  // namespace corisco::config

@@ -1,0 +1,74 @@
+// What the gateway needs from others, bound in app and faked in tests.
+#pragma once
+#include <boost/asio/awaitable.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "corisco/base/result.h"
+#include "corisco/types/rollout.h"
+
+namespace corisco::gateway {
+struct GenerateRequest {
+  RequestId id;                        // unique in the process, given by the gateway
+  AttemptKey attempt;                  // rollout 0: outside any rollout
+  std::uint64_t queue_order = 0;       // smaller goes first: the rollout's opening order
+  std::vector<TokenId> prompt_ids;     // at least one
+  SamplingParams sampling;
+};
+
+// Alternatives of one drawn token, most probable first; logprobs as sampled_logprob.
+struct TopLogprob {
+  TokenId id = 0;
+  float logprob = 0;
+};
+
+// What one decode step adds to a sequence. The last one carries finish or error.
+struct GenerateDelta {
+  RequestId id;
+  std::vector<SampledToken> tokens;
+  std::vector<std::vector<TopLogprob>> top_logprobs;  // per token, if asked for
+  std::optional<FinishReason> finish;
+  std::optional<Error> error;          // the sequence ended without a usable end
+};
+
+// Who samples: the engine, or a scripted one.
+struct Generator {
+  using OnDelta = std::function<void(GenerateDelta)>;
+  // on_delta is called on the io thread, in order, until one with finish or error; never before
+  // submit returns. overloaded when the queue is full, invalid_argument when it cannot fit.
+  virtual Result<void> submit(GenerateRequest request, OnDelta on_delta) = 0;
+  // Idempotent. on_delta is not called again after cancel returns.
+  virtual void cancel(RequestId id) = 0;
+  virtual std::uint32_t context_tokens_max() const = 0;
+  virtual PolicyVersion policy_version() const = 0;
+  virtual ~Generator() = default;
+};
+
+// Who keeps what was sampled. Completes when the call is durable in the configured mode, before
+// its last byte is sent; a failure fails the request, and nothing is trained on half a record.
+struct CallSink {
+  virtual boost::asio::awaitable<Result<void>> record(Call call) = 0;
+  // The last byte was written (true), or the peer was gone first (false).
+  virtual void mark_delivered(CallId id, AttemptKey attempt, bool is_delivered) = 0;
+  virtual ~CallSink() = default;
+};
+
+// Who knows the rollouts: POST /admin/rollouts and posted events go there.
+struct RolloutPort {
+  struct Opened {
+    AttemptKey attempt;
+    std::string key;                   // its API key
+    std::string base_url_path;         // "/rollout/7/attempt/1"
+  };
+  // Opens a rollout for a harness that runs elsewhere. task_json: the task as one JSON object.
+  virtual Result<Opened> open_external(std::string task_json, Mode mode) = 0;
+  // A reward for a running attempt. conflict: it has ended, or has a reward already.
+  virtual Result<void> post_reward(AttemptKey attempt, double value, std::string note) = 0;
+  // An external rollout's harness is done.
+  virtual Result<void> finish_external(AttemptKey attempt) = 0;
+  virtual ~RolloutPort() = default;
+};
+}  // namespace corisco::gateway

@@ -1,0 +1,60 @@
+// The HTTP server: accepts, checks, routes. Runs on the io thread's io_context.
+#pragma once
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "corisco/base/clock.h"
+#include "corisco/config/config.h"
+#include "corisco/coordinator/gate.h"
+#include "corisco/gateway/attempts.h"
+#include "corisco/gateway/ports.h"
+#include "corisco/metrics/registry.h"
+#include "corisco/text/chat_template.h"
+#include "corisco/text/tokenizer.h"
+
+namespace corisco::gateway {
+// Everything the server uses; all outlive it.
+struct ServerParts {
+  boost::asio::io_context* io = nullptr;
+  const config::Config* config = nullptr;
+  const Clock* clock = nullptr;
+  coordinator::Gate* gate = nullptr;
+  Generator* generator = nullptr;
+  CallSink* calls = nullptr;
+  RolloutPort* rollouts = nullptr;
+  Attempts* attempts = nullptr;
+  metrics::Registry* metrics = nullptr;
+  std::shared_ptr<const text::Tokenizer> tokenizer;
+  std::shared_ptr<const text::ChatTemplate> chat_template;
+  std::vector<TokenId> end_ids;        // the model's end tokens
+  std::string model_name;              // listed by /v1/models; any other name is served and echoed
+  std::function<bool()> is_ready;      // the engine makes progress: /readyz
+  std::function<std::string()> state_json;  // what GET /admin/state and `corisco status` show
+  std::function<void(bool pause)> set_paused;  // /admin/pause, /admin/resume
+  std::uint64_t first_call_id = 1;     // calls are numbered from here: after the journal's last one
+  // A model request that waits longer than this gets its headers, and then a sign of life now and
+  // then, so that no client hangs up during an update.
+  Duration silent_hold = std::chrono::seconds(100);
+  Duration heartbeat = std::chrono::seconds(15);
+};
+
+class Server {
+ public:
+  explicit Server(ServerParts parts);
+  ~Server();
+  // Binds and starts accepting. The error names the address and the remedy.
+  Result<void> start();
+  std::string url() const;             // "http://127.0.0.1:8080", with the port in force
+  // Stops accepting, cancels what runs, closes connections. Then the io_context runs dry.
+  void stop();
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+}  // namespace corisco::gateway

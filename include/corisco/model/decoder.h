@@ -1,0 +1,91 @@
+// One decoder definition, used to sample and to train, on the same tensors.
+// Lives on one device thread; no locks. The weights are normal tensors (never made in inference mode).
+#pragma once
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "corisco/base/result.h"
+#include "corisco/config/config.h"
+#include "corisco/model/attention_plan.h"
+#include "corisco/model/config.h"
+
+namespace corisco::model {
+// Keys and values of past tokens, per layer [rows, Hkv, D], in the model's dtype.
+struct KvStore {
+  std::vector<at::Tensor> keys, values;
+};
+
+struct ForwardInput {
+  std::vector<std::int64_t> token_ids;  // [T]
+  std::vector<std::int64_t> positions;  // [T] from 0
+  AttentionPlan attention;
+  // Sampling: the cache and the row where each token's key and value go. Training: null and
+  // empty; spans then index the rows of this very pass.
+  KvStore* cache = nullptr;
+  std::vector<std::int64_t> slots;      // [T]
+};
+
+struct NamedTensor {
+  std::string name;                     // as in Hugging Face checkpoints
+  at::Tensor tensor;                    // fused parameters appear as views of their parts
+};
+
+class Decoder {
+ public:
+  // Every missing, unexpected or misshapen tensor is listed in one error.
+  static Result<std::unique_ptr<Decoder>> load(const std::string& folder,
+                                               const config::Model& options, bool deterministic);
+  // Random weights, for tests: normal(0, 0.02), norms 1, from the seed.
+  static std::unique_ptr<Decoder> random(const DecoderConfig& config, const std::string& dtype,
+                                         bool deterministic, std::uint64_t seed);
+  virtual ~Decoder() = default;
+
+  // The final norm's output. With grad mode on and cache null it records autograd, whose backward
+  // adds to grad() of the parameters (of leaves in place: no second copy of the gradients exists).
+  virtual at::Tensor hidden(const ForwardInput& input) = 0;        // [T, H]
+  // Logits of these rows, float32.
+  virtual at::Tensor logits(const at::Tensor& hidden) = 0;         // [N, V]
+  // log softmax(logits(hidden) / temperature)[target], float32, differentiable, in chunks that
+  // never hold more than chunk_rows x V; the same arithmetic per row as token_logprobs().
+  virtual at::Tensor selected_logprobs(const at::Tensor& hidden,   // [N, H]
+                                       const std::vector<std::int64_t>& targets,  // [N]
+                                       float temperature) = 0;     // [N]
+
+  virtual const DecoderConfig& config() const = 0;
+  // Trainable leaf tensors as the optimizer sees them (fused where the model fuses).
+  virtual std::vector<NamedTensor> parameters() = 0;
+  // Views by Hugging Face name, in the checkpoint's order; tied tensors once.
+  virtual std::vector<NamedTensor> hugging_face_tensors() = 0;
+  virtual KvStore make_kv_store(std::int64_t rows) const = 0;
+  // Bytes of one token's keys and values over all layers.
+  virtual std::int64_t kv_bytes_per_token() const = 0;
+  // After every in-place write of the weights: rebuilds derived copies, stamps the version.
+  virtual void refresh_derived() = 0;
+  // A deep copy of the weights now, not trainable: the reference of the KL term.
+  virtual std::unique_ptr<Decoder> frozen_copy() = 0;
+};
+
+// Writes model.safetensors (or shards of at most 5 GB with an index) and copies config,
+// tokenizer and template files of source_folder, so that transformers loads the folder.
+// Written into folder, which must exist; the caller makes it atomic.
+Result<void> export_hugging_face(Decoder& decoder, const std::string& source_folder,
+                                 const std::string& folder);
+
+// Natural log probability of target under softmax(logits / temperature) of one row of V logits,
+// in the one summation order that engine and trainer share.
+float token_logprob(const float* logits, std::int64_t vocabulary, std::int64_t target,
+                    float temperature);
+
+// "avx2, 2 threads, float32"; and whether the CPU multiplies bfloat16 natively.
+std::string capability_line(const Decoder& decoder);
+bool cpu_has_native_bfloat16();
+// Threads of the calling thread's parallel loops and of torch's; 0: one per core. Called once by
+// the device thread, before anything else of torch.
+void use_threads(std::uint32_t threads);
+// Empty, or why this device cannot be used here and what to do.
+std::string device_problem(const std::string& device);
+}  // namespace corisco::model

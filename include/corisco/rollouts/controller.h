@@ -1,0 +1,82 @@
+// Opens groups of rollouts, starts their harnesses, watches time and ends, asks for rewards.
+// Owned by the io thread.
+#pragma once
+#include <boost/asio/io_context.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "corisco/base/clock.h"
+#include "corisco/config/config.h"
+#include "corisco/metrics/registry.h"
+#include "corisco/rollouts/sandbox.h"
+#include "corisco/rollouts/tasks.h"
+#include "corisco/types/rollout.h"
+
+namespace corisco::rollouts {
+// What the controller needs from the rest of the daemon (bound in app).
+struct ControllerPorts {
+  // Makes the attempt's key valid at the gateway; returns the key.
+  std::function<std::string(const RolloutSpec&, std::uint32_t attempt, std::uint64_t salt)> open_attempt;
+  // Ends it: running calls are cancelled, later ones refused.
+  struct Summary {
+    std::uint32_t num_calls = 0, num_delivered = 0;
+    bool hit_call_cap = false, hit_length = false, saw_engine_error = false;
+    double held_seconds = 0;
+  };
+  std::function<Summary(AttemptKey)> close_attempt;
+  std::function<Summary(AttemptKey)> look_at_attempt;      // while it runs
+  std::function<Result<void>(GroupId, std::uint64_t occurrence, std::uint32_t siblings)> open_group;
+  std::function<Result<void>(const RolloutSpec&)> open_rollout;
+  std::function<Result<void>(AttemptKey, std::uint64_t salt)> start_attempt;
+  std::function<Result<void>(FinishedRollout)> finish;
+  // What the grader may see of the calls: a JSON array of
+  // {turn, choice, messages, reply, finish, num_tokens}.
+  std::function<std::string(AttemptKey)> transcript_json;
+  // Too many infrastructure failures in a row, or a grader that fails on each of the first rollouts:
+  // the reason of the last one. Called once, never from within another call of the controller.
+  std::function<void(std::string)> on_broken;
+};
+
+struct ControllerParts {
+  boost::asio::io_context* io = nullptr;
+  const Clock* clock = nullptr;
+  const config::Config* config = nullptr;
+  Sandbox* sandbox = nullptr;
+  metrics::Registry* metrics = nullptr;
+  std::string run_folder;                          // rollouts/<id>/ below it: task.json, output.txt, reward
+  std::string gateway_url;                         // "http://127.0.0.1:8080"
+  ControllerPorts ports;
+};
+
+class Controller {
+ public:
+  explicit Controller(ControllerParts parts);
+  ~Controller();
+
+  // Opens the siblings of one training task. Their harnesses start as processes_max allows,
+  // oldest rollout first.
+  Result<GroupId> open_group(const Task& task, std::uint64_t occurrence);
+  // One validation rollout; it ends in ports.finish like the others.
+  Result<RolloutId> open_validation(const Task& task, std::uint64_t occurrence, std::uint32_t repeat);
+  // A rollout whose harness runs elsewhere.
+  struct External {
+    AttemptKey attempt;
+    std::string key;
+  };
+  Result<External> open_external(std::string task_json, Mode mode);
+  Result<void> finish_external(AttemptKey attempt);
+  Result<void> post_reward(AttemptKey attempt, double value, std::string note);
+
+  // Ids continue after these (resume).
+  void set_next_ids(std::uint64_t rollout, std::uint64_t group);
+  std::size_t num_running() const;                 // harnesses alive
+  std::size_t num_open() const;                    // rollouts not finished
+  // Ends every process; rollouts end as cancelled. done is called when all trees are gone.
+  void stop(std::function<void()> done);
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+}  // namespace corisco::rollouts

@@ -1,0 +1,67 @@
+// A rollout from its opening to its end, and the group of siblings that it belongs to.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "corisco/types/call.h"
+
+namespace corisco {
+enum class Mode : std::uint8_t { train, val };
+const char* to_string(Mode mode);
+
+enum class RolloutState : std::uint8_t { queued, running, grading, finished };
+const char* to_string(RolloutState state);
+bool can_move(RolloutState from, RolloutState to);
+
+// How a rollout ended. The first list is what a policy can bring about: trained, with the
+// grader's reward or else the declared minimum. The second is the machine's doing: out of
+// baseline and loss, and tried again.
+enum class Outcome : std::uint8_t {
+  completed,
+  truncated,         // a token, turn, context or request cap was reached
+  timed_out,
+  limit_exceeded,    // memory, disk or processes
+  harness_crashed,   // after its first delivered call
+  grader_failed,     // on this workspace, though its self-check passed
+  no_reward,         // ended well after a delivered call, but nothing gave a reward
+  // --- infrastructure
+  spawn_failed,      // also a harness that ends before its first delivered call
+  engine_failed,
+  grader_broken,     // its self-check failed
+  daemon_restarted,
+  cancelled,
+};
+const char* to_string(Outcome outcome);
+constexpr bool is_trained(Outcome outcome) { return outcome <= Outcome::no_reward; }
+
+// One execution of a harness on a task.
+struct RolloutSpec {
+  RolloutId id;
+  GroupId group;
+  std::uint64_t task_occurrence = 0;   // n-th task drawn in this run, from 0: the batch's order
+  std::uint32_t sibling = 0;           // index in its group, from 0
+  Mode mode = Mode::train;
+  std::string task_id;                 // of the dataset row
+  std::string task_json;               // the dataset row, as one JSON object
+};
+
+struct FinishedRollout {
+  RolloutSpec spec;
+  std::uint32_t attempt = 1;           // the attempt that counts
+  Outcome outcome = Outcome::completed;
+  std::optional<double> reward;        // always there if is_trained(outcome)
+  std::string reward_note;             // what the grader said, or why the minimum was taken
+  std::vector<Call> calls;             // of that attempt, by (turn, choice)
+  double seconds = 0;                  // running time, without time at the gate
+};
+
+// All siblings of one task, complete.
+struct Group {
+  GroupId id;
+  std::uint64_t task_occurrence = 0;
+  PolicyVersion opened_at;             // the version when the group was opened
+  std::vector<FinishedRollout> rollouts;  // by sibling
+};
+}  // namespace corisco

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that building and testing need, if any is missing: as root, through
+# sudo, or by saying what to install. Quick when nothing is missing.
+source "$(dirname "$0")/common.sh"
+packages=(g++ cmake ninja-build ccache git ca-certificates libboost1.81-dev nlohmann-json3-dev libspdlog-dev
+  libyaml-cpp-dev libssl-dev libcli11-dev libgtest-dev libgmock-dev prometheus-cpp-dev
+  python3 python3-pip python3-venv procps)
+# Any cargo from 1.85 on serves; Debian 12 has one in the package cargo-web.
+cargo_is_new() { command -v cargo >/dev/null && [ "$(printf '1.85\n%s\n' "$(cargo --version | cut -d' ' -f2)" | sort -V | head -n1)" = 1.85 ]; }
+cargo_is_new || packages+=(cargo-web)
+
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q '^install ok installed' || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+command -v apt-get >/dev/null || die "this script knows Debian's packages only; install what corresponds to: ${missing[*]} (or use docker/Dockerfile)"
+if [ "$(id -u)" = 0 ]; then as_root=()
+elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then as_root=(sudo)
+elif command -v sudo >/dev/null && [ -t 0 ]; then as_root=(sudo)
+else die "missing packages, and neither root nor sudo here. As root: apt-get install ${missing[*]}"
+fi
+say "installing ${missing[*]}"
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

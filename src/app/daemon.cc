@@ -1,0 +1,232 @@
+// What happens while the daemon runs: the job, the end of each group, update, evaluation and signal.
+#include "app/daemon.h"
+
+#include <boost/asio/post.hpp>
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "app/daemon_parts.h"
+#include "app/trainer_metrics.h"
+#include "corisco/base/log.h"
+#include "corisco/base/strings.h"
+
+namespace corisco::app {
+namespace {
+constexpr auto kWatchPeriod = std::chrono::milliseconds(500);
+constexpr double kSilentSecondsMax = 60;   // of an engine with live sequences, then /readyz turns
+}  // namespace
+
+Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Daemon::~Daemon() = default;
+
+Result<std::unique_ptr<Daemon>> Daemon::create(DaemonOptions options) {
+  auto parts = std::make_unique<Parts>(std::move(options));
+  CORISCO_CHECK(parts->build());
+  return std::unique_ptr<Daemon>(new Daemon(std::move(parts)));
+}
+
+int Daemon::run() { return parts_->run(); }
+
+int Daemon::Parts::run() {
+  signals = std::make_unique<boost::asio::signal_set>(io, SIGINT, SIGTERM);
+  on_signal();
+  watch_timer = std::make_unique<boost::asio::steady_timer>(io);
+  watch();
+  boost::asio::post(io, [this] { start_job(); });
+  auto keep_running = boost::asio::make_work_guard(io);
+  while (!is_stopping) io.run_one();
+  stop();
+  return exit_code;
+}
+
+void Daemon::Parts::start_job() {
+  print_start();
+  if (options.job == Job::try_task) return try_task();
+  if (options.job == Job::evaluate) {
+    coordinator->start({});
+    return evaluate(facts.version, [this] { is_stopping = true; });
+  }
+  coordinator->start(recover());
+}
+
+void Daemon::Parts::print_start() {
+  const auto& c = config();
+  progress->print(cat("corisco: model ", c.model.path, " (", facts.num_parameters / 1000000, " M parameters; ",
+                      facts.capability, ")"));
+  progress->print(cat("corisco: serving ", server->url(), "/v1  metrics ", server->url(), "/metrics"));
+  progress->print(cat("corisco: run folder ", folder.path));
+  if (options.job != Job::serve) return;
+  if (c.run.updates == 0) return progress->print("corisco: run.updates is 0: serving without training");
+  progress->print(cat("corisco: training ", c.run.updates, " updates of ", c.rollouts.groups_per_update, " x ",
+                      c.rollouts.group_size, " rollouts, mode ", c.coordinator.mode));
+}
+
+void Daemon::Parts::on_group(std::unique_ptr<Group> group) {
+  const auto id = group->id;
+  metrics.counter("corisco_samples_groups_total", {"complete"}).add();
+  groups->push(std::move(group));
+  // Posted, so that the store is not called again from within itself.
+  boost::asio::post(io, [this, id] { coordinator->group_complete(id); });
+}
+
+void Daemon::Parts::on_evaluated(FinishedRollout finished) {
+  boost::asio::post(io, [this, finished = std::move(finished)] {
+    if (finished.spec.id == tried) return print_tried(finished);
+    if (evaluation) evaluation->take(finished);
+  });
+}
+
+void Daemon::Parts::evaluate(PolicyVersion version, std::function<void()> done) {
+  evaluation->start(version, [this, done = std::move(done)](const EvaluationResult& result) {
+    progress->print(cat("evaluation at version ", result.version, ": ", to_text(result), "  (",
+                        fixed(result.seconds, 1), " s)"));
+    metrics::Fields fields = {{"held_out_reward", result.all.mean()},
+                              {"rollouts", static_cast<std::int64_t>(result.all.count)},
+                              {"failed", static_cast<std::int64_t>(result.num_failed)},
+                              {"seconds", result.seconds}};
+    for (const auto& [kind, score] : result.by_kind) fields.emplace_back("held_out_reward/" + kind, score.mean());
+    run_log->write("evaluation", result.version.value, fields);
+    metrics.counter("corisco_evaluation_passes_total").add();
+    metrics.gauge("corisco_evaluation_reward_mean").set(result.all.mean());
+    if (!first_evaluation) first_evaluation = result;
+    last_evaluation = result;
+    done();
+  });
+}
+
+void Daemon::Parts::on_update(const UpdateReport& report, const coordinator::PhaseSeconds& seconds,
+                              const std::vector<GroupId>& ids) {
+  if (journal) {
+    journal->append(samples::UpdatePublished{report.policy_version, ids, ""}, [](Result<void> written) {
+      if (!written.ok()) log::error(cat("the journal could not keep an update: ", written.error().message));
+    });
+  }
+  const auto line = progress->update_done(coordinator->updates_done(), report, seconds, device->num_sampled_tokens());
+  run_log->write("update", coordinator->updates_done(), to_fields(line));
+  record_metrics(report, metrics);
+}
+
+void Daemon::Parts::on_checkpoint(PolicyVersion version, const Result<std::string>& saved) {
+  if (!saved.ok()) return log::error(cat("no checkpoint at version ", version, ": ", saved.error().message));
+  last_checkpoint = saved.value();
+  log::info(cat("checkpoint of version ", version, " in ", last_checkpoint));
+  if (journal) journal->append(samples::UpdatePublished{version, {}, last_checkpoint}, {});
+}
+
+void Daemon::Parts::on_done() {
+  print_summary();
+  if (config().run.when_done == "serve") return log::info("all updates are made: serving until stopped");
+  is_stopping = true;
+}
+
+void Daemon::Parts::print_summary() {
+  const double spent = real_clock().unix_seconds() - started_unix_seconds;
+  progress->print("");
+  progress->print(cat("done: ", coordinator->updates_done(), " updates in ", duration_text(spent)));
+  if (first_evaluation && last_evaluation)
+    progress->print(cat("held-out reward ", fixed(first_evaluation->all.mean(), 2), " -> ",
+                        fixed(last_evaluation->all.mean(), 2)));
+  if (!last_checkpoint.empty()) {
+    progress->print(cat("checkpoint  ", last_checkpoint));
+    progress->print(cat("next        corisco try ", config().file, " --set model.path=", last_checkpoint));
+  }
+}
+
+void Daemon::Parts::fail(const std::string& reason) {
+  if (is_stopping) return;
+  log::error(cat("the run stops: ", reason));
+  exit_code = kExitFailed;
+  is_stopping = true;
+}
+
+void Daemon::Parts::watch() {
+  const auto steps = device->num_steps();
+  if (steps != steps_seen || !device->has_live_sequences() || coordinator->phase() != coordinator::Phase::generating) {
+    steps_seen = steps;
+    steps_seen_at = real_clock().now();
+  }
+  if (!spawner->is_alive()) fail("the spawner process is gone; its harnesses died with it");
+  progress->draw(coordinator->updates_done(), to_string(coordinator->phase()), device->train_progress());
+  watch_timer->expires_after(kWatchPeriod);
+  watch_timer->async_wait([this](boost::system::error_code error) {
+    if (!error) watch();
+  });
+}
+
+bool Daemon::Parts::is_ready() const {
+  return !is_stopping && seconds_between(steps_seen_at, real_clock().now()) < kSilentSecondsMax;
+}
+
+std::string Daemon::Parts::state_json() const {
+  const nlohmann::ordered_json state = {
+      {"run", folder.name},
+      {"folder", folder.path},
+      {"phase", to_string(coordinator->phase())},
+      {"paused", coordinator->is_paused()},
+      {"evaluating", coordinator->is_evaluating()},
+      {"policy_version", coordinator->version().value},
+      {"updates_done", coordinator->updates_done()},
+      {"updates", plan().updates},
+      {"groups_active", coordinator->num_groups_active()},
+      {"groups_complete", coordinator->num_groups_complete()},
+      {"rollouts_open", controller->num_open()},
+      {"harnesses_running", controller->num_running()},
+      {"requests_inside", gate->num_inside()},
+      {"requests_held", gate->num_waiting()},
+      {"train_progress", device->train_progress()},
+      {"uptime_seconds", real_clock().unix_seconds() - started_unix_seconds}};
+  return state.dump();
+}
+
+std::string Daemon::Parts::transcript_json(AttemptKey attempt) const {
+  nlohmann::json transcript = nlohmann::json::array();
+  const auto* calls = store->calls(attempt);
+  if (calls == nullptr) return "[]";
+  for (const auto& call : *calls) {
+    transcript.push_back({{"turn", call.turn},
+                          {"choice", call.choice},
+                          {"messages", nlohmann::json::parse(call.request_json, nullptr, false)},
+                          {"reply", call.reply_text},
+                          {"finish", to_string(call.finish)},
+                          {"num_tokens", call.tokens.size()}});
+  }
+  return transcript.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// The first signal stops the run in order; a second one ends the process at once, and the spawner,
+// which sees that, ends every harness.
+void Daemon::Parts::on_signal() {
+  signals->async_wait([this](boost::system::error_code error, int number) {
+    if (error) return;
+    log::warn(cat("signal ", number, ": stopping; a second one ends the process at once"));
+    is_stopping = true;
+    std::signal(SIGINT, [](int) { std::_Exit(kExitForced); });
+    std::signal(SIGTERM, [](int) { std::_Exit(kExitForced); });
+  });
+}
+
+void Daemon::Parts::stop() {
+  const bool save = config().shutdown.checkpoint && exit_code == kExitDone && coordinator->updates_done() > 0 &&
+                    coordinator->phase() == coordinator::Phase::generating;
+  coordinator->stop();
+  gate->close();
+  server->stop();
+  bool rollouts_ended = false, is_saved = !save;
+  controller->stop([&] { rollouts_ended = true; });
+  if (save) {
+    device->save([&](const Result<std::string>& saved) {
+      on_checkpoint(coordinator->version(), saved);
+      is_saved = true;
+    });
+  }
+  const auto deadline = real_clock().now() + std::chrono::seconds(3);
+  while (!is_saved || (!rollouts_ended && real_clock().now() < deadline)) io.run_one_for(std::chrono::milliseconds(50));
+  watch_timer->cancel();
+  signals->cancel();
+  spawner.reset();                       // ends what is left of the trees
+  device.reset();                        // at its next slice boundary; an unfinished update is discarded
+  if (journal) {
+    if (auto flushed = journal->flush(); !flushed.ok()) log::error(flushed.error().message);
+  }
+}
+}  // namespace corisco::app

@@ -1,0 +1,199 @@
+// How the daemon is put together: one step per part, bottom-up, each with its own errors.
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "app/daemon_parts.h"
+#include "corisco/base/log.h"
+#include "corisco/base/strings.h"
+#include "corisco/model/runtime.h"
+#include "corisco/rollouts/templates.h"
+
+namespace corisco::app {
+Result<void> Daemon::Parts::build() {
+  started_unix_seconds = real_clock().unix_seconds();
+  CORISCO_CHECK(build_data());
+  CORISCO_CHECK(build_spawner());
+  CORISCO_CHECK(build_run());
+  CORISCO_CHECK(build_device());
+  CORISCO_CHECK(build_samples());
+  CORISCO_CHECK(build_gateway());
+  CORISCO_CHECK(build_rollouts());
+  build_coordinator();
+  return {};
+}
+
+// Everything that can be wrong with files is found before anything is started.
+Result<void> Daemon::Parts::build_data() {
+  if (!options.checkpoint.empty()) options.config.model.path = options.checkpoint;
+  if (auto problem = model::device_problem(config().model.device); !problem.empty())
+    return Error{Code::unavailable, cat("model.device: ", problem)};
+  const bool needs_tasks = options.job == Job::serve && config().run.updates > 0;
+  if (needs_tasks || (!config().rollouts.tasks.empty() && options.job == Job::try_task)) {
+    CORISCO_TRY(tasks, rollouts::Tasks::load(config().rollouts.tasks, config().rollouts.shuffle, config().run.seed));
+  }
+  if (!config().evaluation.tasks.empty()) {
+    CORISCO_TRY(heldout, rollouts::Tasks::load(config().evaluation.tasks, false, 0));
+  }
+  if (options.job == Job::evaluate && !heldout)
+    return Error{Code::invalid_argument, "evaluation.tasks is empty: name a JSON lines file of held-out tasks"};
+  if (options.job == Job::try_task && !tasks && !heldout)
+    return Error{Code::invalid_argument, "no tasks to try: set rollouts.tasks or evaluation.tasks"};
+  for (const auto* set : {tasks ? &*tasks : nullptr, heldout ? &*heldout : nullptr})
+    if (set != nullptr) CORISCO_CHECK(rollouts::check_templates(config().rollouts, *set));
+  CORISCO_TRY(tokenizer, text::Tokenizer::load(config().model.path));
+  CORISCO_TRY(chat_template, text::ChatTemplate::load(config().model.path));
+  return {};
+}
+
+Result<void> Daemon::Parts::build_spawner() {
+  CORISCO_TRY(spawner, rollouts::Spawner::create(rollouts::spawner_options(config().rollouts, options.executable)));
+  return {};
+}
+
+Result<void> Daemon::Parts::build_run() {
+  auto run = config().run;
+  if (options.job == Job::evaluate) run.name += "-eval";
+  if (options.job == Job::try_task) run.name += "-try";
+  CORISCO_TRY(folder, open_run_folder(run, options.resume));
+  log::set_file(folder.log_file());
+  CORISCO_TRY(run_log, metrics::RunLog::open(folder.path, config().metrics.tensorboard));
+  if (config().samples.journal) {
+    CORISCO_TRY(journal, samples::Journal::open(folder.path, folder.name));
+  }
+  return {};
+}
+
+Result<void> Daemon::Parts::build_device() {
+  const auto& rollouts = config().rollouts;
+  const auto active = std::max(rollouts.groups_active_max, rollouts.groups_per_update);
+  groups = std::make_unique<HandoverQueue<Group>>(2 * active + 1);  // open ones, and those adopted on resume
+  DeviceOptions device_options;
+  device_options.config = &options.config;
+  device_options.io = &io;
+  device_options.metrics = &metrics;
+  device_options.tokenizer = tokenizer;
+  device_options.groups = groups.get();
+  device_options.checkpoint_folder = folder.checkpoints();
+  device_options.has_trainer = options.job == Job::serve && config().run.updates > 0;
+  device_options.restore = folder.is_resumed;
+  device = std::make_unique<DeviceThread>(std::move(device_options));
+  CORISCO_TRY(facts, device->start());
+  std::string data_hash = tasks ? tasks->sha256() : "";
+  if (folder.is_resumed) return {};
+  return write_manifest(folder, config(), facts.capability, data_hash);
+}
+
+Result<void> Daemon::Parts::build_samples() {
+  gate = std::make_unique<coordinator::Gate>(io.get_executor());
+  store = std::make_unique<samples::Store>(
+      journal.get(), [this](std::unique_ptr<Group> group) { on_group(std::move(group)); },
+      [this](FinishedRollout finished) { on_evaluated(std::move(finished)); });
+  sink = std::make_unique<JournalSink>(*store, journal.get(), metrics);
+  return {};
+}
+
+Result<void> Daemon::Parts::build_gateway() {
+  gateway::ServerParts parts;
+  parts.io = &io;
+  parts.config = &options.config;
+  parts.clock = &real_clock();
+  parts.gate = gate.get();
+  parts.generator = device.get();
+  parts.calls = sink.get();
+  parts.rollouts = &rollout_port;
+  parts.attempts = &attempts;
+  parts.metrics = &metrics;
+  parts.tokenizer = tokenizer;
+  parts.chat_template = chat_template;
+  parts.end_ids = facts.end_ids;
+  parts.model_name = std::filesystem::path(config().model.path).filename().string();
+  parts.is_ready = [this] { return is_ready(); };
+  parts.state_json = [this] { return state_json(); };
+  parts.set_paused = [this](bool pause) { coordinator->set_paused(pause); };
+  server = std::make_unique<gateway::Server>(std::move(parts));
+  return server->start();
+}
+
+Result<void> Daemon::Parts::build_rollouts() {
+  if (spawner) spawner->attach(io);
+  rollouts::ControllerParts parts;
+  parts.io = &io;
+  parts.clock = &real_clock();
+  parts.config = &options.config;
+  parts.sandbox = spawner.get();
+  parts.metrics = &metrics;
+  parts.run_folder = folder.path;
+  parts.gateway_url = server->url();
+  parts.ports = controller_ports();
+  controller = std::make_unique<rollouts::Controller>(std::move(parts));
+  rollout_port.bind(controller.get());
+  if (heldout) {
+    evaluation = std::make_unique<Evaluation>(
+        *heldout, config().evaluation.rollouts_per_task, folder.path,
+        [this](const rollouts::Task& task, std::uint64_t index, std::uint32_t repeat) {
+          return controller->open_validation(task, index, repeat);
+        });
+  }
+  return {};
+}
+
+rollouts::ControllerPorts Daemon::Parts::controller_ports() {
+  rollouts::ControllerPorts ports;
+  const auto to_summary = [](const gateway::AttemptSummary& from) {
+    return rollouts::ControllerPorts::Summary{from.num_calls, from.num_delivered, from.hit_call_cap,
+                                              from.hit_length, from.saw_engine_error, from.held_seconds};
+  };
+  ports.open_attempt = [this](const RolloutSpec& spec, std::uint32_t attempt, std::uint64_t salt) {
+    return attempts.open({{spec.id, attempt}, spec.mode, spec.task_occurrence, spec.sibling, salt, spec.id.value,
+                          real_clock().unix_seconds()});
+  };
+  ports.close_attempt = [this, to_summary](AttemptKey attempt) { return to_summary(attempts.close(attempt)); };
+  ports.look_at_attempt = [this, to_summary](AttemptKey attempt) { return to_summary(attempts.summary(attempt)); };
+  ports.open_group = [this](GroupId id, std::uint64_t occurrence, std::uint32_t siblings) {
+    return store->open_group(id, occurrence, siblings, device->policy_version());
+  };
+  ports.open_rollout = [this](const RolloutSpec& spec) { return store->open_rollout(spec); };
+  ports.start_attempt = [this](AttemptKey attempt, std::uint64_t salt) { return store->start_attempt(attempt, salt); };
+  ports.finish = [this](FinishedRollout finished) { return store->finish(std::move(finished)); };
+  ports.transcript_json = [this](AttemptKey attempt) { return transcript_json(attempt); };
+  ports.on_broken = [this](std::string reason) { fail(reason); };
+  return ports;
+}
+
+coordinator::Plan Daemon::Parts::plan() const {
+  const auto& c = config();
+  coordinator::Plan plan;
+  plan.updates = options.job == Job::serve ? c.run.updates : 0;
+  plan.evaluate_every = heldout ? c.evaluation.every : 0;
+  plan.evaluate_at_start = heldout && c.evaluation.at_start && plan.updates > 0;
+  plan.evaluate_at_end = heldout && c.evaluation.at_end;
+  plan.checkpoint_every = c.trainer.checkpoint_every;
+  plan.drain_seconds_max = c.coordinator.drain_seconds_max;
+  const bool is_async = c.coordinator.mode == "collocated_async";
+  plan.window.groups_per_update = c.rollouts.groups_per_update;
+  plan.window.groups_active_max =
+      is_async ? std::max(c.rollouts.groups_active_max, c.rollouts.groups_per_update) : c.rollouts.groups_per_update;
+  plan.window.policy_age_max = is_async ? c.coordinator.policy_age_max : 0;
+  return plan;
+}
+
+coordinator::CoordinatorPorts Daemon::Parts::coordinator_ports() {
+  coordinator::CoordinatorPorts ports;
+  ports.open_group = [this](std::uint64_t occurrence) {
+    return controller->open_group(tasks->at(occurrence), occurrence);
+  };
+  ports.evaluate = [this](PolicyVersion version, std::function<void()> done) { evaluate(version, std::move(done)); };
+  ports.on_update = [this](const UpdateReport& report, const coordinator::PhaseSeconds& seconds,
+                           const std::vector<GroupId>& ids) { on_update(report, seconds, ids); };
+  ports.on_checkpoint = [this](PolicyVersion version, const Result<std::string>& saved) { on_checkpoint(version, saved); };
+  ports.on_done = [this] { on_done(); };
+  ports.on_failed = [this](const std::string& reason) { fail(reason); };
+  return ports;
+}
+
+void Daemon::Parts::build_coordinator() {
+  coordinator = std::make_unique<coordinator::Coordinator>(io, real_clock(), *gate, *device, metrics, plan(),
+                                                           coordinator_ports());
+  progress = std::make_unique<Progress>(plan().updates);
+}
+}  // namespace corisco::app

@@ -1,0 +1,114 @@
+// The thread that owns the device: model, engine, trainer. Everything else talks to it by messages.
+// It is both the gateway's Generator and the coordinator's Device; their answers are posted to the
+// io thread. One message per decode step carries what all sequences gained.
+#pragma once
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "corisco/base/handover_queue.h"
+#include "corisco/config/config.h"
+#include "corisco/coordinator/device.h"
+#include "corisco/engine/engine.h"
+#include "corisco/gateway/ports.h"
+#include "corisco/metrics/registry.h"
+#include "corisco/text/tokenizer.h"
+#include "corisco/trainer/trainer.h"
+
+namespace corisco::app {
+struct DeviceOptions {
+  const config::Config* config = nullptr;
+  boost::asio::io_context* io = nullptr;
+  metrics::Registry* metrics = nullptr;
+  std::shared_ptr<const text::Tokenizer> tokenizer;   // for stop strings
+  HandoverQueue<Group>* groups = nullptr;             // whole groups, pushed by the io thread
+  std::string checkpoint_folder;
+  bool restore = false;                               // continue from the newest checkpoint there
+  bool has_trainer = false;
+};
+
+// What is known once the model is loaded.
+struct DeviceFacts {
+  std::string capability;                // "avx2, 2 threads, float32"
+  std::vector<TokenId> end_ids;
+  std::uint32_t context_tokens_max = 0;
+  std::int64_t num_parameters = 0;
+  PolicyVersion version;                 // of the restored checkpoint, else 0
+  std::string restored_from;
+  std::string restored_extra_json;
+};
+
+class DeviceThread final : public gateway::Generator, public coordinator::Device {
+ public:
+  explicit DeviceThread(DeviceOptions options);
+  ~DeviceThread() override;              // stops at the next slice boundary and joins
+  // Starts the thread and loads the model there; waits for it.
+  Result<DeviceFacts> start();
+
+  // gateway::Generator, on the io thread.
+  Result<void> submit(gateway::GenerateRequest request, OnDelta on_delta) override;
+  void cancel(RequestId id) override;
+  std::uint32_t context_tokens_max() const override { return facts_.context_tokens_max; }
+  PolicyVersion policy_version() const override { return PolicyVersion{version_.load()}; }
+
+  // coordinator::Device, on the io thread.
+  void quiesce(std::function<void()> drained) override;
+  void train(std::vector<GroupId> groups, std::function<void()> trained) override;
+  void publish(std::function<void(UpdateReport)> published) override;
+  void resume() override;
+  void save(std::function<void(Result<std::string>)> saved) override;
+
+  // What the next checkpoint keeps beside the weights. Any thread.
+  void set_checkpoint_extra(std::string json);
+  // Sequences that decoding or prefill works on, and steps so far: the engine's progress.
+  std::uint64_t num_steps() const { return num_steps_.load(std::memory_order_relaxed); }
+  bool has_live_sequences() const { return !callbacks_.empty(); }
+  double seconds_generating() const { return seconds_generating_.load(std::memory_order_relaxed); }
+  std::uint64_t num_sampled_tokens() const { return num_sampled_.load(std::memory_order_relaxed); }
+  double train_progress() const { return train_progress_.load(std::memory_order_relaxed); }
+
+ private:
+  using Task = std::function<void()>;
+  void post(Task task);                  // to the device thread
+  void answer(Task task);                // to the io thread
+  Result<DeviceFacts> load();
+  void run();
+  bool take_tasks();                     // false: closing
+  bool is_idle() const;
+  void step_engine();
+  void train_slice();
+  void begin_update(const std::vector<GroupId>& groups);
+  void finish_update(const std::function<void(UpdateReport)>& published);
+  void report_engine_metrics();
+  void deliver(std::vector<engine::EngineDelta> deltas);
+
+  const DeviceOptions options_;
+  DeviceFacts facts_;
+  std::thread thread_;
+  // Shared with the io thread.
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<Task> inbox_;
+  bool is_closing_ = false;
+  std::string checkpoint_extra_;
+  std::atomic<std::uint64_t> version_{0}, num_steps_{0}, num_sampled_{0};
+  std::atomic<double> seconds_generating_{0}, train_progress_{0};
+  // Owned by the io thread.
+  std::unordered_map<RequestId, OnDelta> callbacks_;
+  // Owned by the device thread.
+  std::shared_ptr<model::Decoder> decoder_;
+  std::unique_ptr<engine::Engine> engine_;
+  std::unique_ptr<trainer::Trainer> trainer_;
+  std::unordered_map<GroupId, std::unique_ptr<Group>> whole_groups_;
+  std::function<void()> on_trained_;     // set while an update is under way
+  bool may_decode_ = true;
+  engine::EngineStats reported_;
+};
+}  // namespace corisco::app

@@ -1,0 +1,98 @@
+#include "app/run_folder.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "app/version.h"
+#include "corisco/base/clock.h"
+#include "corisco/base/files.h"
+#include "corisco/base/strings.h"
+#include "corisco/config/load.h"
+
+namespace corisco::app {
+namespace fs = std::filesystem;
+namespace {
+std::string numbered(const std::string& name, int number) {
+  return number == 1 ? name : cat(name, "-", number);
+}
+
+// The first number whose folder does not exist.
+int first_free(const config::Run& run) {
+  int number = 1;
+  while (fs::exists(fs::path(run.folder) / numbered(run.name, number))) ++number;
+  return number;
+}
+
+std::string processor_name() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);)
+    if (starts_with(line, "model name")) return std::string(trim(line.substr(line.find(':') + 1)));
+  return "unknown";
+}
+
+// Hashes of the files that decide what the model computes; the weights by size and a hash.
+nlohmann::ordered_json model_files(const std::string& folder) {
+  nlohmann::ordered_json files = nlohmann::ordered_json::object();
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (!entry.is_regular_file()) continue;
+    const auto hash = files::sha256_of_file(entry.path().string());
+    files[entry.path().filename().string()] = {{"bytes", entry.file_size()},
+                                               {"sha256", hash.ok() ? hash.value() : ""}};
+  }
+  return files;
+}
+
+nlohmann::ordered_json hardware(const std::string& capability) {
+  utsname names{};
+  ::uname(&names);
+  return {{"processor", processor_name()},
+          {"cores", std::thread::hardware_concurrency()},
+          {"memory_bytes", static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                               static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))},
+          {"system", cat(names.sysname, " ", names.release, " ", names.machine)},
+          {"capability", capability}};
+}
+}  // namespace
+
+Result<RunFolder> open_run_folder(const config::Run& run, bool resume) {
+  const int free = first_free(run);
+  if (resume && free == 1)
+    return Error{Code::not_found, cat("nothing to resume: ", run.folder, "/", run.name,
+                                      " does not exist; start without --resume")};
+  RunFolder folder;
+  folder.is_resumed = resume;
+  folder.name = numbered(run.name, resume ? free - 1 : free);
+  folder.path = fs::absolute(fs::path(run.folder) / folder.name).lexically_normal().string();
+  std::error_code error;
+  fs::create_directories(folder.checkpoints(), error);
+  fs::create_directories(folder.path + "/rollouts", error);
+  if (error) return Error{Code::unavailable, cat("could not make the run's folder ", folder.path, ": ", error.message())};
+  fs::permissions(folder.path + "/rollouts", fs::perms::owner_all, error);
+  return folder;
+}
+
+Result<void> write_manifest(const RunFolder& folder, const config::Config& config,
+                            const std::string& capability, const std::string& tasks_sha256) {
+  const nlohmann::ordered_json manifest = {
+      {"format", 1},
+      {"corisco", kVersion},
+      {"run", folder.name},
+      {"started_unix_seconds", real_clock().unix_seconds()},
+      {"seed", config.run.seed},
+      {"config_file", config.file},
+      {"config_sha256", files::sha256(config::to_yaml(config))},
+      {"tasks_sha256", tasks_sha256},
+      {"model_path", config.model.path},
+      {"model_files", model_files(config.model.path)},
+      {"packages", {{"libtorch", kTorchVersion}, {"compiler", kCompiler}}},
+      {"hardware", hardware(capability)}};
+  CORISCO_CHECK(files::write_atomically(folder.path + "/config.yaml", config::to_yaml(config), 0600));
+  return files::write_atomically(folder.path + "/manifest.json", manifest.dump(2) + "\n");
+}
+}  // namespace corisco::app

@@ -1,0 +1,25 @@
+// A run's folder: made anew with the next free number, or continued.
+#pragma once
+#include <string>
+
+#include "corisco/base/result.h"
+#include "corisco/config/config.h"
+
+namespace corisco::app {
+struct RunFolder {
+  std::string path;                      // absolute
+  std::string name;                      // "quickstart" or "quickstart-2"
+  bool is_resumed = false;
+  std::string checkpoints() const { return path + "/checkpoints"; }
+  std::string log_file() const { return path + "/corisco.log"; }
+};
+
+// Without resume: run.folder/run.name, or with -2, -3, ... appended if that exists.
+// With resume: the newest of those; not_found if there is none.
+Result<RunFolder> open_run_folder(const config::Run& run, bool resume);
+
+// manifest.json: what this run is made of, so that it can be told from another one: the config in
+// force, hashes of model and data, seeds, versions of code and packages, the hardware.
+Result<void> write_manifest(const RunFolder& folder, const config::Config& config,
+                            const std::string& capability, const std::string& tasks_sha256);
+}  // namespace corisco::app

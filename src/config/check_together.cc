@@ -1,0 +1,169 @@
+// What one key demands of another. Each check says which key to change and why.
+#include <algorithm>
+#include <charconv>
+
+#include "config/expand.h"
+#include "config/templates.h"
+#include "corisco/base/strings.h"
+#include "corisco/config/load.h"
+
+namespace corisco::config {
+namespace {
+// The config under check and where its problems go.
+struct Check {
+  const Config& config;
+  std::vector<Problem>& problems;
+  bool trains() const { return config.run.updates > 0; }
+  bool evaluates() const { return !config.evaluation.tasks.empty(); }
+  void report(const char* path, std::string message) const {
+    problems.push_back({0, path, std::move(message)});
+  }
+};
+
+// "file.py:function"
+bool is_python_function(const std::string& name) {
+  const auto colon = name.rfind(':');
+  return colon != std::string::npos && ends_with(name.substr(0, colon), ".py") &&
+         is_variable_name(name.substr(colon + 1));
+}
+
+void check_run(const Check& check) {
+  const std::string& name = check.config.run.name;
+  const bool is_folder_name =
+      !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
+  if (!is_folder_name) check.report("run.name", cat("\"", name, "\" is not a folder's name"));
+  if (check.trains() && check.config.rollouts.tasks.empty()) {
+    check.report("rollouts.tasks", "is required when run.updates is above 0");
+  }
+  if (!check.evaluates() && check.config.evaluation.every > 0) {
+    check.report("evaluation.every", "needs evaluation.tasks");
+  }
+}
+
+void check_harness(const Check& check) {
+  const Harness& harness = check.config.rollouts.harness;
+  const bool has_command = !harness.command.empty(), has_python = !harness.python.empty();
+  if (has_command && has_python) {
+    check.report("rollouts.harness.command", "is given together with rollouts.harness.python; leave one out");
+  }
+  if (!has_command && !has_python && (check.trains() || check.evaluates())) {
+    check.report("rollouts.harness",
+                 "needs a command or a python function when run.updates or evaluation.tasks is set");
+  }
+  if (has_python && !is_python_function(harness.python)) {
+    check.report("rollouts.harness.python",
+                 cat("\"", harness.python, "\" is not of the form file.py:function"));
+  }
+  for (const auto& name : harness.env_pass) {
+    if (is_variable_name(name)) continue;
+    check.report("rollouts.harness.env_pass",
+                 cat("\"", name, "\" is not the name of an environment variable"));
+  }
+}
+
+void check_templates(const Check& check) {
+  const auto look = [&](const char* path, const std::string& text) {
+    for (const auto& name : unknown_placeholders(text)) {
+      check.report(path, cat("{", name, "} in \"", text, "\" is none of ", placeholder_list()));
+    }
+  };
+  const Rollouts& rollouts = check.config.rollouts;
+  for (const auto& word : rollouts.harness.command) look("rollouts.harness.command", word);
+  for (const auto& [name, text] : rollouts.harness.env) look("rollouts.harness.env", text);
+  for (const auto& word : rollouts.reward.command) look("rollouts.reward.command", word);
+}
+
+void check_reward(const Check& check) {
+  const Reward& reward = check.config.rollouts.reward;
+  const bool wants_python = reward.source == "python", wants_command = reward.source == "command";
+  if (wants_python && !is_python_function(reward.python)) {
+    check.report("rollouts.reward.python", "must be file.py:function when rollouts.reward.source is python");
+  }
+  if (wants_command && reward.command.empty()) {
+    check.report("rollouts.reward.command", "is required when rollouts.reward.source is command");
+  }
+  if (!wants_python && !reward.python.empty()) {
+    check.report("rollouts.reward.python",
+                 cat("has no effect when rollouts.reward.source is ", reward.source));
+  }
+  if (!wants_command && !reward.command.empty()) {
+    check.report("rollouts.reward.command",
+                 cat("has no effect when rollouts.reward.source is ", reward.source));
+  }
+}
+
+// With at most A groups open, of which an update takes the B that were opened first, a group can
+// be carried over (A - 1) / B times at most; that many versions are its policy age.
+void check_ages(const Check& check) {
+  const std::uint64_t active = check.config.rollouts.groups_active_max;
+  const std::uint64_t consumed = check.config.rollouts.groups_per_update;
+  const std::uint64_t age = check.config.coordinator.policy_age_max;
+  const bool is_async = check.config.coordinator.mode == "collocated_async";
+  if (is_async && age < 1) {
+    check.report("coordinator.policy_age_max",
+                 "must be at least 1 in collocated_async, which carries groups over");
+  }
+  if (active == 0) return;
+  if (active < consumed) {
+    check.report("rollouts.groups_active_max",
+                 cat(active, " is below rollouts.groups_per_update (", consumed, "): no update could start"));
+  }
+  if (active > consumed && !is_async) {
+    check.report("rollouts.groups_active_max", cat(active, " is above rollouts.groups_per_update (", consumed,
+                                                   "), which needs coordinator.mode collocated_async"));
+  }
+  if (is_async && active > (age + 1) * consumed) {
+    check.report("rollouts.groups_active_max",
+                 cat(active, " is above (coordinator.policy_age_max + 1) * rollouts.groups_per_update = ",
+                     (age + 1) * consumed, ": groups would grow older than allowed"));
+  }
+}
+
+void check_engine(const Check& check) {
+  const Engine& engine = check.config.engine;
+  if (engine.step_tokens_max < engine.sequences_max) {
+    check.report("engine.step_tokens_max", cat(engine.step_tokens_max, " is below engine.sequences_max (",
+                                               engine.sequences_max, "): a step could not decode them all"));
+  }
+  if (engine.context_tokens_max > 0 && check.config.sampling.max_tokens >= engine.context_tokens_max) {
+    check.report("sampling.max_tokens", cat(check.config.sampling.max_tokens,
+                                            " leaves no room for a prompt in engine.context_tokens_max (",
+                                            engine.context_tokens_max, ")"));
+  }
+}
+
+void check_trainer(const Check& check) {
+  const Trainer& trainer = check.config.trainer;
+  if (check.trains() && trainer.warmup_updates > check.config.run.updates) {
+    check.report("trainer.warmup_updates",
+                 cat(trainer.warmup_updates, " is above run.updates (", check.config.run.updates, ")"));
+  }
+  if (trainer.dual_clip > 0 && trainer.dual_clip <= 1) {
+    check.report("trainer.dual_clip", "must be 0 (off) or above 1, else it cuts unclipped losses too");
+  }
+  if (trainer.epsilon <= 0) check.report("trainer.epsilon", "must be above 0: AdamW divides by it");
+}
+
+void check_listen(const Check& check) {
+  const std::string& listen = check.config.gateway.listen;
+  const auto colon = listen.rfind(':');
+  std::uint32_t port = 0;
+  const char* end = listen.data() + listen.size();
+  const bool has_port = colon != std::string::npos && colon > 0 && colon + 1 < listen.size() &&
+                        std::from_chars(listen.data() + colon + 1, end, port).ptr == end && port <= 65535;
+  if (!listen.empty() && !has_port) check.report("gateway.listen", cat("\"", listen, "\" is not host:port"));
+}
+}  // namespace
+
+void check_together(const Config& config, std::vector<Problem>& problems) {
+  const Check check{config, problems};
+  check_run(check);
+  check_harness(check);
+  check_templates(check);
+  check_reward(check);
+  check_ages(check);
+  check_engine(check);
+  check_trainer(check);
+  check_listen(check);
+}
+}  // namespace corisco::config

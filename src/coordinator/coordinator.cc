@@ -1,0 +1,206 @@
+#include "corisco/coordinator/coordinator.h"
+
+#include <boost/asio/post.hpp>
+
+#include "corisco/base/log.h"
+#include "corisco/base/strings.h"
+
+namespace corisco::coordinator {
+Coordinator::Coordinator(boost::asio::io_context& io, const Clock& clock, Gate& gate, Device& device,
+                         metrics::Registry& metrics, Plan plan, CoordinatorPorts ports)
+    : io_(io), clock_(clock), gate_(gate), device_(device), metrics_(metrics), plan_(plan),
+      ports_(std::move(ports)), phase_since_(clock.now()), window_(plan.window), drain_deadline_(io) {}
+
+void Coordinator::start(const Progress& from) {
+  version_ = from.version;
+  updates_done_ = from.updates_done;
+  next_occurrence_ = from.next_occurrence;
+  occurrences_to_redo_ = from.occurrences_to_redo;
+  metrics_.gauge("corisco_coordinator_policy_version").set(static_cast<double>(version_.value));
+  move_to(Phase::generating);
+  proceed();
+}
+
+void Coordinator::adopt_group(GroupId id, std::uint64_t task_occurrence, PolicyVersion opened_at) {
+  CORISCO_ASSERT(phase_ == Phase::starting, cat("group ", id, " adopted in ", to_string(phase_)));
+  window_.open(id, task_occurrence, opened_at);
+  window_.complete(id);
+  ++opened_for_updates_;
+}
+
+void Coordinator::group_complete(GroupId id) {
+  if (is_over()) return;
+  window_.complete(id);
+  proceed();
+}
+
+void Coordinator::set_paused(bool paused) {
+  if (is_paused_ == paused || is_over()) return;
+  is_paused_ = paused;
+  log::info(paused ? "paused: requests wait at the gate" : "resumed");
+  if (phase_ != Phase::generating) return;
+  if (paused) {
+    gate_.shut();
+  } else {
+    gate_.open();
+    proceed();
+  }
+}
+
+// While generating: evaluation first, then an update if one can be made, then new groups.
+void Coordinator::proceed() {
+  if (phase_ != Phase::generating || is_paused_ || is_evaluating_) return;
+  if (start_evaluation_if_due()) return;
+  if (plan_.updates == 0) return;
+  if (updates_done_ >= plan_.updates) return finish_run();
+  start_update_if_ready();
+  if (phase_ == Phase::generating) fill_window();
+}
+
+bool Coordinator::start_evaluation_if_due() {
+  const auto done = static_cast<std::int64_t>(updates_done_);
+  if (evaluated_at_ == done) return false;
+  const bool at_start = done == 0 && plan_.evaluate_at_start;
+  const bool at_end = updates_done_ >= plan_.updates && plan_.evaluate_at_end && plan_.updates > 0;
+  const bool on_the_way = plan_.evaluate_every > 0 && done > 0 && updates_done_ % plan_.evaluate_every == 0 &&
+                          updates_done_ < plan_.updates;
+  if (!at_start && !at_end && !on_the_way) return false;
+  evaluated_at_ = done;
+  is_evaluating_ = true;
+  ports_.evaluate(version_, [this] {
+    is_evaluating_ = false;
+    proceed();
+  });
+  return true;
+}
+
+void Coordinator::fill_window() {
+  const std::uint64_t still_needed = (plan_.updates - updates_done_) * plan_.window.groups_per_update;
+  while (window_.num_free_slots() > 0 && opened_for_updates_ < still_needed) {
+    std::uint64_t occurrence = next_occurrence_;
+    if (occurrences_to_redo_.empty()) {
+      ++next_occurrence_;
+    } else {
+      occurrence = occurrences_to_redo_.front();
+      occurrences_to_redo_.erase(occurrences_to_redo_.begin());
+    }
+    auto opened = ports_.open_group(occurrence);
+    if (!opened.ok()) return fail(opened.error().message);
+    window_.open(opened.value(), occurrence, version_);
+    ++opened_for_updates_;
+  }
+}
+
+void Coordinator::start_update_if_ready() {
+  auto chosen = window_.choose(version_);
+  if (!chosen) return;
+  in_update_ = std::move(*chosen);
+  drain();
+}
+
+// Draining: new requests wait at the gate; running ones finish, or are suspended by quiesce at the deadline.
+void Coordinator::drain() {
+  move_to(Phase::draining);
+  gate_.shut();
+  auto proceed_once = [this] {
+    if (phase_ != Phase::draining) return;
+    drain_deadline_.cancel();
+    device_.quiesce([this] { train(); });
+  };
+  drain_deadline_.expires_after(std::chrono::seconds(plan_.drain_seconds_max));
+  drain_deadline_.async_wait([this, proceed_once](boost::system::error_code error) {
+    if (error || phase_ != Phase::draining) return;
+    log::warn(cat(gate_.num_inside(), " requests still run at the drain's deadline: they go on after the update"));
+    gate_.when_empty(nullptr);
+    proceed_once();
+  });
+  gate_.when_empty(proceed_once);
+}
+
+void Coordinator::train() {
+  if (phase_ != Phase::draining) return;
+  move_to(Phase::training);
+  device_.train(in_update_, [this] { publish(); });
+}
+
+void Coordinator::publish() {
+  if (phase_ != Phase::training) return;
+  move_to(Phase::publishing);
+  device_.publish([this](UpdateReport report) { published(report); });
+}
+
+void Coordinator::published(const UpdateReport& report) {
+  if (phase_ != Phase::publishing) return;
+  version_ = report.policy_version;
+  ++updates_done_;
+  window_.release(in_update_);
+  opened_for_updates_ -= in_update_.size();
+  metrics_.gauge("corisco_coordinator_policy_version").set(static_cast<double>(version_.value));
+  checkpoint_if_due();
+  // Phases are counted up to here: the report's line stands for the whole update.
+  seconds_.publishing += seconds_between(phase_since_, clock_.now());
+  ports_.on_update(report, seconds_, in_update_);
+  in_update_.clear();
+  seconds_ = {};
+  phase_since_ = clock_.now();
+  reopen();
+}
+
+void Coordinator::checkpoint_if_due() {
+  const bool on_the_way = plan_.checkpoint_every > 0 && updates_done_ % plan_.checkpoint_every == 0;
+  if (!on_the_way || updates_done_ >= plan_.updates) return;
+  saved_at_ = static_cast<std::int64_t>(updates_done_);
+  device_.save([this, version = version_](Result<std::string> saved) { ports_.on_checkpoint(version, saved); });
+}
+
+void Coordinator::reopen() {
+  device_.resume();
+  move_to(Phase::generating);
+  if (!is_paused_) gate_.open();
+  proceed();
+}
+
+void Coordinator::finish_run() {
+  if (is_finished_) return;
+  is_finished_ = true;
+  if (saved_at_ == static_cast<std::int64_t>(updates_done_)) return ports_.on_done();
+  device_.save([this, version = version_](Result<std::string> saved) {
+    ports_.on_checkpoint(version, saved);
+    ports_.on_done();
+  });
+}
+
+void Coordinator::stop() {
+  if (!is_over()) move_to(Phase::stopping);
+  drain_deadline_.cancel();
+}
+
+void Coordinator::fail(const std::string& reason) {
+  if (is_over()) return;
+  move_to(Phase::failed);
+  ports_.on_failed(reason);
+}
+
+bool Coordinator::is_over() const { return phase_ == Phase::stopping || phase_ == Phase::failed; }
+
+void Coordinator::move_to(Phase next) {
+  CORISCO_ASSERT(can_move(phase_, next), cat(to_string(phase_), " -> ", to_string(next)));
+  const auto now = clock_.now();
+  const double spent = seconds_between(phase_since_, now);
+  switch (phase_) {
+    case Phase::generating: seconds_.generating += spent; break;
+    case Phase::draining: seconds_.draining += spent; break;
+    case Phase::training: seconds_.training += spent; break;
+    case Phase::publishing: seconds_.publishing += spent; break;
+    case Phase::starting:
+    case Phase::stopping:
+    case Phase::failed: break;
+  }
+  metrics_.counter("corisco_coordinator_phase_seconds_total", {to_string(phase_)}).add(spent);
+  metrics_.gauge("corisco_coordinator_phase", {to_string(phase_)}).set(0);
+  metrics_.gauge("corisco_coordinator_phase", {to_string(next)}).set(1);
+  log::debug(cat("phase ", to_string(phase_), " -> ", to_string(next), " after ", fixed(spent, 2), " s"));
+  phase_ = next;
+  phase_since_ = now;
+}
+}  // namespace corisco::coordinator

@@ -1,0 +1,155 @@
+// A step in order: schedule, run, take each drawn token, update.
+#include "engine/batch_engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "corisco/base/assert.h"
+#include "corisco/base/strings.h"
+
+namespace corisco::engine {
+BatchEngine::BatchEngine(model::Decoder& decoder, const config::Engine& options, Limits limits,
+                         std::vector<TokenId> end_ids)
+    : vocabulary_(decoder.config().vocab_size),
+      queue_max_(options.queue_max),
+      limits_(limits),
+      end_ids_(std::move(end_ids)),
+      pool_(limits.num_blocks, options.block_tokens),
+      scheduler_({options.sequences_max, options.step_tokens_max, options.share_prefixes}, pool_),
+      runner_(decoder, std::int64_t{limits.num_blocks} * options.block_tokens) {}
+
+void BatchEngine::add(EngineRequest request) {
+  CORISCO_ASSERT(!live_.contains(request.id), cat("request ", request.id, " added twice"));
+  if (auto error = refusal(request)) {
+    refused_.push_back({.id = request.id, .tokens = {}, .top_logprobs = {},
+                        .finish = FinishReason::aborted, .error = std::move(error)});
+    return;
+  }
+  totals_.num_prompt_tokens += request.prompt_ids.size();
+  scheduler_.add(request.id, request.queue_order, std::move(request.prompt_ids));
+  live_.emplace(request.id, Live{std::move(request.sampling), std::move(request.filter)});
+}
+
+std::optional<Error> BatchEngine::refusal(const EngineRequest& request) const {
+  const auto& ids = request.prompt_ids;
+  if (ids.empty()) return Error{Code::invalid_argument, "the prompt has no tokens"};
+  if (ids.size() >= limits_.context_tokens_max)
+    return Error{Code::invalid_argument,
+                 cat("the prompt has ", ids.size(), " tokens; with at least one of the reply it must fit in ",
+                     limits_.context_tokens_max, ": shorten it or raise engine.context_tokens_max")};
+  for (const TokenId id : ids)
+    if (id < 0 || id >= vocabulary_)
+      return Error{Code::invalid_argument,
+                   cat("token id ", id, " is outside the model's vocabulary of ", vocabulary_)};
+  if (request.sampling.max_tokens == 0)
+    return Error{Code::invalid_argument, "max_tokens is 0; at least 1 token is drawn"};
+  if (scheduler_.num_waiting() >= queue_max_)
+    return Error{Code::overloaded, cat(queue_max_, " sequences wait already (engine.queue_max): try later")};
+  return std::nullopt;
+}
+
+void BatchEngine::cancel(RequestId id) {
+  scheduler_.cancel(id);
+  live_.erase(id);
+  std::erase_if(refused_, [id](const EngineDelta& delta) { return delta.id == id; });
+}
+
+bool BatchEngine::has_work() const { return !live_.empty() || !refused_.empty(); }
+
+std::vector<EngineDelta> BatchEngine::step() {
+  std::vector<EngineDelta> deltas = std::exchange(refused_, {});
+  const ScheduledStep step = scheduler_.schedule();
+  if (step.rows.empty()) return deltas;
+  ++totals_.num_steps;
+  auto result = runner_.run(make_step_input(step, pool_.block_tokens()), draw_requests(step));
+  if (!result.ok()) {
+    for (auto& delta : fail(step, result.error())) deltas.push_back(std::move(delta));
+    return deltas;
+  }
+  std::vector<Draw> draws;
+  auto drawn = result.value().begin();
+  for (const auto& row : step.rows) {
+    if (!row.draws) continue;
+    EngineDelta delta = take(*row.sequence, std::move(*drawn++));
+    draws.push_back({delta.error ? std::nullopt : std::optional(delta.tokens.front().id),
+                     delta.finish.has_value()});
+    if (delta.finish) live_.erase(delta.id);
+    deltas.push_back(std::move(delta));
+  }
+  scheduler_.update(step, draws);
+  return deltas;
+}
+
+std::vector<DrawRequest> BatchEngine::draw_requests(const ScheduledStep& step) const {
+  std::vector<DrawRequest> requests;
+  for (const auto& row : step.rows) {
+    if (!row.draws) continue;
+    const Live& live = live_.at(row.sequence->id);
+    requests.push_back({&live.sampling, live.num_drawn});
+  }
+  return requests;
+}
+
+EngineDelta BatchEngine::take(const Sequence& sequence, DrawnToken drawn) {
+  Live& live = live_.at(sequence.id);
+  EngineDelta delta;
+  delta.id = sequence.id;
+  if (!drawn.is_finite) {
+    ++totals_.num_nonfinite;
+    delta.finish = FinishReason::aborted;
+    delta.error = Error{Code::internal, cat("the model's logits after ", sequence.num_tokens(),
+                                            " tokens are not finite: its weights are damaged")};
+    return delta;
+  }
+  ++live.num_drawn;
+  ++totals_.num_sampled_tokens;
+  delta.tokens.push_back({drawn.id, drawn.sampled_logprob, drawn.drawn_logprob, policy_version_});
+  if (live.sampling.top_logprobs > 0) delta.top_logprobs.push_back(std::move(drawn.top));
+  delta.finish = finish_of(sequence, live, drawn.id);
+  return delta;
+}
+
+// Called before the token joins the sequence.
+std::optional<FinishReason> BatchEngine::finish_of(const Sequence& sequence, Live& live,
+                                                   TokenId id) const {
+  const auto& stop_ids = live.sampling.stop_ids;
+  if (std::ranges::find(end_ids_, id) != end_ids_.end()) return FinishReason::stop;
+  if (std::ranges::find(stop_ids, id) != stop_ids.end()) return FinishReason::stop;
+  if (live.filter && live.filter->accept(id)) return FinishReason::stop;
+  const bool is_full = sequence.num_tokens() + 1 >= limits_.context_tokens_max;
+  if (live.num_drawn >= live.sampling.max_tokens || is_full) return FinishReason::length;
+  return std::nullopt;
+}
+
+// Ends every sequence of the step, since their cache rows are unknown. The others' are whole.
+std::vector<EngineDelta> BatchEngine::fail(const ScheduledStep& step, const Error& error) {
+  std::vector<EngineDelta> deltas;
+  for (const auto& row : step.rows)
+    deltas.push_back({.id = row.sequence->id, .tokens = {}, .top_logprobs = {},
+                      .finish = FinishReason::aborted, .error = error});
+  for (const auto& delta : deltas) cancel(delta.id);
+  return deltas;
+}
+
+void BatchEngine::set_policy_version(PolicyVersion version) {
+  scheduler_.suspend_all();
+  pool_.start_version(version);
+  policy_version_ = version;
+}
+
+void BatchEngine::release_memory() {
+  set_policy_version(policy_version_);     // nothing that was cached is there afterwards
+  runner_.release_memory();
+}
+
+EngineStats BatchEngine::stats() const {
+  EngineStats stats = totals_;
+  stats.num_waiting = scheduler_.num_waiting();
+  stats.num_running = scheduler_.num_running();
+  stats.num_reused_prompt_tokens = scheduler_.counts().num_reused_prompt_tokens;
+  stats.num_preempted = scheduler_.counts().num_preempted;
+  stats.num_kv_blocks = pool_.num_blocks();
+  stats.num_kv_blocks_used = pool_.num_used();
+  return stats;
+}
+}  // namespace corisco::engine

@@ -1,0 +1,63 @@
+// The engine over one decoder: scheduler, runner, and what the requests asked for.
+// Owned by the device loop and used on its thread alone; never waits, never logs a prompt.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "corisco/engine/engine.h"
+#include "engine/block_pool.h"
+#include "engine/runner.h"
+#include "engine/scheduler.h"
+
+namespace corisco::engine {
+struct Limits {
+  std::uint32_t num_blocks = 0;
+  std::uint32_t context_tokens_max = 0;    // fits in the blocks
+};
+// The KV memory in blocks, and the longest sequence: the smallest of the configured length, the
+// model's, and what the cache holds.
+Result<Limits> make_limits(const model::Decoder& decoder, const config::Engine& options);
+
+class BatchEngine final : public Engine {
+ public:
+  BatchEngine(model::Decoder& decoder, const config::Engine& options, Limits limits,
+              std::vector<TokenId> end_ids);
+
+  void add(EngineRequest request) override;
+  void cancel(RequestId id) override;
+  bool has_work() const override;
+  std::vector<EngineDelta> step() override;
+  void suspend_all() override { scheduler_.suspend_all(); }
+  void set_policy_version(PolicyVersion version) override;
+  PolicyVersion policy_version() const override { return policy_version_; }
+  std::uint32_t context_tokens_max() const override { return limits_.context_tokens_max; }
+  void release_memory() override;
+  EngineStats stats() const override;
+
+ private:
+  struct Live {                            // a request until its last delta
+    SamplingParams sampling;
+    std::unique_ptr<TokenFilter> filter;
+    std::uint32_t num_drawn = 0;
+  };
+  std::optional<Error> refusal(const EngineRequest& request) const;
+  std::vector<DrawRequest> draw_requests(const ScheduledStep& step) const;
+  EngineDelta take(const Sequence& sequence, DrawnToken drawn);
+  std::optional<FinishReason> finish_of(const Sequence& sequence, Live& live, TokenId id) const;
+  std::vector<EngineDelta> fail(const ScheduledStep& step, const Error& error);
+
+  const std::int64_t vocabulary_;
+  const std::uint32_t queue_max_;
+  const Limits limits_;
+  const std::vector<TokenId> end_ids_;
+  PolicyVersion policy_version_;
+  BlockPool pool_;
+  Scheduler scheduler_;
+  Runner runner_;
+  std::unordered_map<RequestId, Live> live_;
+  std::vector<EngineDelta> refused_;       // told at the next step
+  EngineStats totals_;                     // the counters that only grow
+};
+}  // namespace corisco::engine

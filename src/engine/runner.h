@@ -1,0 +1,31 @@
+// Runs a step on the decoder: forward, logits of the drawing rows, draws. The only file of the
+// engine that calls ATen. Owns the KV memory; device thread.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "corisco/base/result.h"
+#include "corisco/model/decoder.h"
+#include "engine/sampler.h"
+#include "engine/step_input.h"
+
+namespace corisco::engine {
+class Runner {
+ public:
+  // decoder outlives the runner. kv_rows: tokens that the cache holds.
+  Runner(model::Decoder& decoder, std::int64_t kv_rows) : decoder_(decoder), kv_rows_(kv_rows) {}
+
+  // requests: one per logit row of the input. An error is a failure of the device, after which
+  // nothing that the step computed is known to be in the cache.
+  Result<std::vector<DrawnToken>> run(StepInput input, std::span<const DrawRequest> requests);
+  void release_memory() { cache_ = {}; }   // the next run takes it again, empty
+
+ private:
+  std::vector<DrawnToken> forward(StepInput& input, std::span<const DrawRequest> requests);
+
+  model::Decoder& decoder_;
+  const std::int64_t kv_rows_;
+  model::KvStore cache_;
+};
+}  // namespace corisco::engine

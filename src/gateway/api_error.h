@@ -1,0 +1,33 @@
+// An error as a client of the API sees it: status, type, code and a short text in OpenAI's shape.
+// Pure. The text never repeats what the client sent beyond the name of a field.
+#pragma once
+#include <string>
+#include <variant>
+
+#include "corisco/base/result.h"
+
+namespace corisco::gateway {
+struct ApiError {
+  int status = 500;
+  std::string type = "server_error";
+  std::string code = "internal";
+  std::string param;               // the field that is wrong; empty: none
+  std::string message;
+  int retry_after_seconds = 0;     // 0: no such header
+  bool is_final = false;           // the same again fails again: x-should-retry: false
+};
+
+// A value, or why there is none.
+template <class T>
+using OrApiError = std::variant<T, ApiError>;
+
+ApiError invalid_request(std::string message, std::string param = {},
+                         std::string code = "invalid_value");
+ApiError authentication_error(std::string message);
+// The one map from operating errors to HTTP.
+ApiError from_error(const Error& error);
+// The reason of an HTTP status, such as "Not Found".
+const char* status_reason(int status);
+// {"error":{"message","type","param","code"}}
+std::string to_json(const ApiError& error);
+}  // namespace corisco::gateway

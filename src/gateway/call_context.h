@@ -1,0 +1,32 @@
+// What the handlers of model requests share: the daemon's parts, the text worker, the counters that
+// number requests and calls. Owned by the server; io thread only.
+#pragma once
+#include <string>
+
+#include "corisco/base/random.h"
+#include "corisco/base/strings.h"
+#include "corisco/gateway/server.h"
+#include "gateway/gateway_metrics.h"
+#include "gateway/text_worker.h"
+
+namespace corisco::gateway {
+struct CallContext {
+  CallContext(const ServerParts& server_parts, std::uint64_t process_number)
+      : parts(server_parts), worker(*server_parts.io), metrics(*server_parts.metrics),
+        next_call(server_parts.first_call_id), process(process_number) {}
+
+  RequestId new_sequence() { return RequestId{next_sequence++}; }
+  CallId new_call() { return CallId{next_call++}; }
+  // Differs between processes, so that ids in clients' logs stay apart over a restart.
+  std::string new_request_id() { return hex(hash_words({process, next_request++})); }
+
+  const ServerParts& parts;
+  TextWorker worker;
+  GatewayMetrics metrics;
+  std::uint64_t next_sequence = 1;       // in the engine
+  std::uint64_t next_call;
+  std::uint64_t next_request = 1;        // over HTTP
+  std::uint64_t num_unseeded = 0;        // calls outside any rollout without a seed
+  std::uint64_t process;
+};
+}  // namespace corisco::gateway

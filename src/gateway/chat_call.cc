@@ -1,0 +1,253 @@
+// The stages of a chat call, in their order. What is recorded and how it ends: chat_call_end.cc.
+#include "gateway/chat_call.h"
+
+#include <algorithm>
+
+#include "corisco/base/log.h"
+
+namespace corisco::gateway {
+namespace asio = boost::asio;
+
+ChatCall::ChatCall(CallContext& context, Caller caller, ReplyWriter& reply)
+    : context_(context), parts_(context.parts), attempt_(std::move(caller.attempt)), reply_(reply),
+      signal_(reply.peer().executor()), next_heartbeat_(real_clock().now() + parts_.silent_hold),
+      started_unix_seconds_(parts_.clock->unix_seconds()), number_(context.next_request++) {
+  if (attempt_) attempt_->running.emplace(number_, [this] { signal_.notify(); });
+  reply_.peer().on_gone([this] { signal_.notify(); });
+}
+
+ChatCall::~ChatCall() {
+  for (auto& choice : choices_) cancel(choice);
+  end_hold();
+  reply_.peer().on_gone(nullptr);
+  if (attempt_) attempt_->running.erase(number_);
+}
+
+asio::awaitable<void> ChatCall::run(std::string body) {
+  const auto begun = parts_.clock->now();
+  const auto failure = co_await answer(std::move(body));
+  if (failure) {
+    co_await abandon();
+    co_await tell(*failure);
+  }
+  context_.metrics.request_seconds.observe(seconds_between(begun, parts_.clock->now()));
+}
+
+asio::awaitable<ChatCall::Failure> ChatCall::answer(std::string body) {
+  if (auto failure = co_await parse(std::move(body))) co_return failure;
+  if (auto failure = admit()) co_return failure;
+  if (auto failure = co_await pass_gate()) co_return failure;
+  if (auto failure = co_await prepare()) co_return failure;
+  if (auto failure = submit()) co_return failure;
+  if (auto failure = co_await generate()) co_return failure;
+  co_return co_await deliver();
+}
+
+asio::awaitable<ChatCall::Failure> ChatCall::parse(std::string body) {
+  ChatLimits limits;
+  limits.choices_max = parts_.config->gateway.choices_max;
+  const auto size = body.size();
+  auto work = [limits, body = std::move(body)] { return parse_chat_request(body, limits); };
+  auto parsed = co_await context_.worker.run(size, std::move(work));
+  if (auto* error = std::get_if<ApiError>(&parsed)) co_return std::move(*error);
+  request_ = std::move(std::get<ChatRequest>(parsed));
+  const auto& model = request_.model.empty() ? parts_.model_name : request_.model;
+  wire_.emplace(cat("chatcmpl-", reply_.request_id()), model, started_unix_seconds_, request_, parts_.tokenizer);
+  co_return interrupted();
+}
+
+ChatCall::Failure ChatCall::admit() {
+  if (!attempt_) return std::nullopt;
+  auto& summary = attempt_->summary;
+  const auto cap = parts_.config->gateway.calls_per_attempt_max;
+  if (summary.num_calls >= cap) {
+    summary.hit_call_cap = true;
+    auto error = from_error({Code::overloaded, cat("this rollout may call the model ", cap, " times and has done so")});
+    error.code = "call_cap_reached";
+    error.retry_after_seconds = 0;
+    error.is_final = true;
+    return error;
+  }
+  ++summary.num_calls;
+  turn_ = attempt_->next_turn++;
+  return std::nullopt;
+}
+
+asio::awaitable<ChatCall::Failure> ChatCall::pass_gate() {
+  begin_hold();
+  const auto arrived = parts_.clock->now();
+  std::optional<Result<coordinator::Gate::Pass>> turn;
+  const auto place = parts_.gate->queue([this, &turn](Result<coordinator::Gate::Pass> result) {
+    turn.emplace(std::move(result));
+    signal_.notify();
+  });
+  context_.metrics.held.set(static_cast<double>(parts_.gate->num_waiting()));
+  while (!turn) {
+    if (auto failure = interrupted()) co_return failure;
+    co_await wait();
+  }
+  context_.metrics.held.set(static_cast<double>(parts_.gate->num_waiting()));
+  context_.metrics.held_seconds.observe(seconds_between(arrived, parts_.clock->now()));
+  if (!turn->ok()) co_return from_error(turn->error());
+  pass_ = std::move(*turn).value();
+  co_return interrupted();
+}
+
+asio::awaitable<ChatCall::Failure> ChatCall::prepare() {
+  auto made = co_await make_prompt(context_, request_, attempt_.get());
+  if (auto* error = std::get_if<ApiError>(&made)) co_return std::move(*error);
+  prompt_ = std::move(std::get<Prompt>(made));
+  if (auto failure = plan_choices()) co_return failure;
+  co_return interrupted();
+}
+
+ChatCall::Failure ChatCall::plan_choices() {
+  auto decision = decide_sampling(*parts_.config, opening(), request_);
+  for (const auto* name : decision.overridden) context_.metrics.overridden(name);
+  const auto max = reply_tokens_max(parts_.config->sampling, attempt_ != nullptr, request_, prompt_.ids.size(),
+                                    parts_.generator->context_tokens_max());
+  if (const auto* error = std::get_if<ApiError>(&max)) return *error;
+  decision.params.max_tokens = std::get<std::uint32_t>(max);
+  auto hidden_ids = parts_.end_ids;
+  hidden_ids.insert(hidden_ids.end(), request_.stop_ids.begin(), request_.stop_ids.end());
+  const auto nth = attempt_ ? attempt_->prompts_seen[hash_ids(prompt_.ids)] : context_.num_unseeded;
+  for (std::uint32_t i = 0; i < request_.num_choices; ++i) {
+    auto sampling = decision.params;
+    sampling.key = key_of(i, decision.uses_client_seed, nth);
+    choices_.emplace_back(ChoiceStream(parts_.tokenizer, request_.stop_strings, hidden_ids), std::move(sampling));
+  }
+  return std::nullopt;
+}
+
+std::uint64_t ChatCall::key_of(std::uint32_t choice, bool uses_client_seed, std::uint64_t nth) const {
+  const auto run_seed = parts_.config->run.seed;
+  if (uses_client_seed) return client_key(*request_.sampling.seed, prompt_.ids, choice);
+  if (attempt_) return rollout_key(run_seed, attempt_->opening, prompt_.ids, nth, choice);
+  return unseeded_key(run_seed, nth, choice);
+}
+
+ChatCall::Failure ChatCall::submit() {
+  for (std::uint32_t i = 0; i < choices_.size(); ++i) {
+    GenerateRequest request;
+    request.id = context_.new_sequence();
+    if (attempt_) request.attempt = attempt_->opening.attempt;
+    if (attempt_) request.queue_order = attempt_->opening.queue_order;
+    request.prompt_ids = prompt_.ids;
+    request.sampling = choices_[i].sampling;
+    choices_[i].sequence = request.id;
+    const auto submitted = parts_.generator->submit(
+        std::move(request), [this, i](GenerateDelta delta) { on_delta(i, std::move(delta)); });
+    if (submitted.ok()) continue;
+    choices_[i].sequence.reset();
+    return from_error(submitted.error());
+  }
+  // Only a prompt that was sampled from counts, so that a full queue changes no later draw.
+  ++(attempt_ ? attempt_->prompts_seen[hash_ids(prompt_.ids)] : context_.num_unseeded);
+  return std::nullopt;
+}
+
+void ChatCall::on_delta(std::uint32_t choice, GenerateDelta delta) {
+  if (!delta.tokens.empty()) end_hold();
+  if (delta.finish || delta.error) choices_[choice].sequence.reset();
+  deltas_.emplace_back(choice, std::move(delta));
+  if (!is_generating()) pass_.leave();   // writing to a slow reader must not hold up an update
+  signal_.notify();
+}
+
+// Consumes deltas until every choice is finished; unblocked by on_delta, the peer's going, the
+// attempt's closing.
+asio::awaitable<ChatCall::Failure> ChatCall::generate() {
+  if (request_.is_stream) {
+    for (std::uint32_t i = 0; i < choices_.size(); ++i) unsent_ += wire_->opening(i, prompt_.ids);
+    if (auto failure = co_await flush()) co_return failure;
+  }
+  while (is_generating() || !deltas_.empty()) {
+    if (auto failure = interrupted()) co_return failure;
+    if (deltas_.empty()) co_await wait();
+    while (!deltas_.empty()) {
+      auto [choice, delta] = std::move(deltas_.front());
+      deltas_.pop_front();
+      if (auto failure = co_await take(choice, std::move(delta))) co_return failure;
+    }
+    if (auto failure = co_await flush()) co_return failure;
+  }
+  co_return std::nullopt;
+}
+
+asio::awaitable<ChatCall::Failure> ChatCall::take(std::uint32_t choice, GenerateDelta delta) {
+  auto& taken = choices_[choice];
+  if (taken.stream.finish()) co_return std::nullopt;   // a stop string ended it before the engine did
+  const auto error = delta.error;
+  const auto piece = taken.stream.push(std::move(delta));
+  if (error || taken.stream.finish() == FinishReason::aborted) {
+    if (attempt_ && (!error || error->code == Code::internal || error->code == Code::unavailable))
+      attempt_->summary.saw_engine_error = true;
+    co_return from_error(error ? *error : Error{Code::unavailable, "the reply was ended by the daemon"});
+  }
+  if (request_.is_stream) unsent_ += wire_->piece(choice, piece);
+  if (!taken.stream.finish()) co_return std::nullopt;
+  cancel(taken);
+  if (!is_generating()) pass_.leave();
+  if (auto failure = co_await record(choice)) co_return failure;
+  if (request_.is_stream) unsent_ += wire_->ending(choice, *taken.stream.finish());
+  co_return std::nullopt;
+}
+
+asio::awaitable<ChatCall::Failure> ChatCall::flush() {
+  if (unsent_.empty()) co_return std::nullopt;
+  if (!reply_.has_begun()) {
+    const bool is_begun = co_await reply_.begin("text/event-stream; charset=utf-8");
+    if (!is_begun) co_return interrupted();
+  }
+  const bool is_sent = co_await reply_.piece(std::exchange(unsent_, {}));
+  next_heartbeat_ = real_clock().now() + parts_.heartbeat;
+  if (is_sent) co_return std::nullopt;
+  co_return interrupted();
+}
+
+bool ChatCall::is_generating() const {
+  return std::any_of(choices_.begin(), choices_.end(), [](const auto& choice) { return choice.sequence.has_value(); });
+}
+
+void ChatCall::cancel(Choice& choice) {
+  if (const auto sequence = std::exchange(choice.sequence, std::nullopt)) parts_.generator->cancel(*sequence);
+}
+
+asio::awaitable<void> ChatCall::wait() {
+  const bool is_notified = co_await signal_.wait_until(next_heartbeat_);
+  if (is_notified) co_return;
+  next_heartbeat_ = real_clock().now() + parts_.heartbeat;
+  co_await send_heartbeat();
+}
+
+asio::awaitable<void> ChatCall::send_heartbeat() {
+  if (!reply_.has_begun()) {
+    const bool is_begun =
+        co_await reply_.begin(request_.is_stream ? "text/event-stream; charset=utf-8" : "application/json");
+    if (!is_begun) co_return;
+  }
+  co_await reply_.piece(request_.is_stream ? wire_->heartbeat() : " ");
+}
+
+ChatCall::Failure ChatCall::interrupted() const {
+  if (reply_.peer().is_gone()) {
+    ApiError gone;
+    gone.status = 499;                   // never sent
+    gone.code = "client_gone";
+    return gone;
+  }
+  if (!attempt_ || !attempt_->is_closed) return std::nullopt;
+  auto error = from_error({Code::conflict, "the rollout has ended"});
+  error.code = "rollout_closed";
+  return error;
+}
+
+void ChatCall::begin_hold() {
+  is_held_ = true;
+  if (attempt_) attempt_->held.begin(parts_.clock->now());
+}
+
+void ChatCall::end_hold() {
+  if (std::exchange(is_held_, false) && attempt_) attempt_->held.end(parts_.clock->now());
+}
+}  // namespace corisco::gateway

@@ -1,0 +1,93 @@
+// One POST /v1/chat/completions, from its body to its last byte: parse, caps, gate, prompt,
+// sequences in the engine, text out, record, delivery. Lives in its connection's coroutine.
+//
+// It waits in one place (wait) for: a turn at the gate, deltas of its sequences, the peer's going,
+// its attempt's closing, and the time for a sign of life. Whatever happens, what was sampled is
+// recorded, every sequence is finished or cancelled, and the gate is left.
+#pragma once
+#include <boost/asio/awaitable.hpp>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gateway/attempt_state.h"
+#include "gateway/auth.h"
+#include "gateway/call_context.h"
+#include "gateway/chat_prompt.h"
+#include "gateway/chat_reply.h"
+#include "gateway/choice_stream.h"
+#include "gateway/reply_writer.h"
+#include "gateway/sampling_policy.h"
+
+namespace corisco::gateway {
+class ChatCall {
+ public:
+  // context and reply outlive it.
+  ChatCall(CallContext& context, Caller caller, ReplyWriter& reply);
+  ChatCall(const ChatCall&) = delete;
+  ChatCall& operator=(const ChatCall&) = delete;
+  ~ChatCall();
+  boost::asio::awaitable<void> run(std::string body);
+
+ private:
+  using Failure = std::optional<ApiError>;
+  struct Choice {
+    Choice(ChoiceStream out, SamplingParams params) : stream(std::move(out)), sampling(std::move(params)) {}
+    ChoiceStream stream;
+    SamplingParams sampling;
+    std::optional<RequestId> sequence;   // while the engine works on it
+    bool is_recorded = false;
+  };
+
+  boost::asio::awaitable<Failure> answer(std::string body);
+  boost::asio::awaitable<Failure> parse(std::string body);
+  Failure admit();
+  boost::asio::awaitable<Failure> pass_gate();
+  boost::asio::awaitable<Failure> prepare();
+  Failure plan_choices();
+  std::uint64_t key_of(std::uint32_t choice, bool uses_client_seed, std::uint64_t nth_identical) const;
+  Failure submit();
+  void on_delta(std::uint32_t choice, GenerateDelta delta);
+  boost::asio::awaitable<Failure> generate();
+  boost::asio::awaitable<Failure> take(std::uint32_t choice, GenerateDelta delta);
+  boost::asio::awaitable<Failure> flush();
+  boost::asio::awaitable<Failure> deliver();
+
+  Call make_call(std::uint32_t choice);
+  boost::asio::awaitable<Failure> record(std::uint32_t choice);
+  boost::asio::awaitable<void> abandon();
+  boost::asio::awaitable<void> tell(ApiError error);
+  void mark_recorded(bool is_delivered);
+
+  // Consumes nothing; returns when notified or after a sign of life was sent.
+  boost::asio::awaitable<void> wait();
+  boost::asio::awaitable<void> send_heartbeat();
+  Failure interrupted() const;
+  void cancel(Choice& choice);
+  bool is_generating() const;
+  void begin_hold();
+  void end_hold();
+  const AttemptOpening* opening() const { return attempt_ ? &attempt_->opening : nullptr; }
+
+  CallContext& context_;
+  const ServerParts& parts_;
+  std::shared_ptr<AttemptState> attempt_;    // null: outside any rollout
+  ReplyWriter& reply_;
+  Signal signal_;
+  TimePoint next_heartbeat_;
+  double started_unix_seconds_;
+  std::uint64_t number_;                     // among the attempt's running calls
+  std::uint32_t turn_ = 0;
+  bool is_held_ = false;
+  coordinator::Gate::Pass pass_;
+  ChatRequest request_;
+  std::optional<ChatReply> wire_;
+  Prompt prompt_;
+  std::vector<Choice> choices_;
+  std::deque<std::pair<std::uint32_t, GenerateDelta>> deltas_;   // not yet taken
+  std::string unsent_;                       // of the stream
+  std::vector<CallId> recorded_;
+};
+}  // namespace corisco::gateway

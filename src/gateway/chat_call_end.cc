@@ -1,0 +1,111 @@
+// How a chat call ends: what was sampled is recorded, the reply's last bytes are written or the
+// error told, and the record says whether the reply arrived.
+#include <algorithm>
+
+#include "corisco/base/log.h"
+#include "gateway/chat_call.h"
+
+namespace corisco::gateway {
+namespace asio = boost::asio;
+
+Call ChatCall::make_call(std::uint32_t choice) {
+  const auto& from = choices_[choice];
+  Call call;
+  call.id = context_.new_call();
+  if (attempt_) call.attempt = attempt_->opening.attempt;
+  call.turn = turn_;
+  call.choice = choice;
+  call.prompt_ids = prompt_.ids;
+  call.tokens = from.stream.tokens();
+  call.finish = from.stream.finish().value_or(FinishReason::aborted);
+  call.temperature = from.sampling.temperature;
+  call.is_trainable = attempt_ && attempt_->opening.mode == Mode::train && from.sampling.temperature > 0;
+  call.request_json = request_.sent_messages_json;
+  call.reply_text = from.stream.text();
+  call.started_unix_seconds = started_unix_seconds_;
+  return call;
+}
+
+asio::awaitable<ChatCall::Failure> ChatCall::record(std::uint32_t choice) {
+  choices_[choice].is_recorded = true;
+  auto call = make_call(choice);
+  const auto id = call.id;
+  std::vector<TokenId> reply_ids;
+  for (const auto& token : call.tokens) reply_ids.push_back(token.id);
+  const auto result = co_await parts_.calls->record(std::move(call));
+  if (!result.ok()) {
+    log::error(cat("a call could not be recorded: ", result.error().message));
+    co_return from_error(result.error());
+  }
+  recorded_.push_back(id);
+  if (attempt_)
+    attempt_->calls.add(prompt_.match, prompt_.tail_text, prompt_.tail_ids,
+                        parts_.tokenizer->decode(reply_ids, true), reply_ids);
+  co_return std::nullopt;
+}
+
+asio::awaitable<ChatCall::Failure> ChatCall::deliver() {
+  if (attempt_)
+    attempt_->summary.hit_length = std::any_of(choices_.begin(), choices_.end(), [](const auto& choice) {
+      return choice.stream.finish() == FinishReason::length;
+    });
+  if (auto failure = interrupted()) co_return failure;
+  std::vector<ChoiceStream> streams;
+  Usage usage{prompt_.ids.size(), 0};
+  for (auto& choice : choices_) {
+    usage.completion_tokens += choice.stream.tokens().size();
+    streams.push_back(std::move(choice.stream));
+  }
+  bool is_delivered = false;
+  if (request_.is_stream) {
+    if (request_.includes_usage) unsent_ += wire_->usage(usage);
+    unsent_ += ChatReply::done();
+    is_delivered = co_await reply_.end(std::exchange(unsent_, {}));
+  } else if (reply_.has_begun()) {
+    is_delivered = co_await reply_.end(wire_->whole(streams, prompt_.ids));
+  } else {
+    Reply reply;
+    reply.body = wire_->whole(streams, prompt_.ids);
+    is_delivered = co_await reply_.whole(std::move(reply));
+  }
+  if (attempt_ && is_delivered) ++attempt_->summary.num_delivered;
+  mark_recorded(is_delivered);
+  co_return std::nullopt;
+}
+
+// After a failure: nothing is generated any more, and what was sampled until now is kept.
+asio::awaitable<void> ChatCall::abandon() {
+  for (auto& choice : choices_) cancel(choice);
+  pass_.leave();
+  end_hold();
+  for (auto& [choice, delta] : deltas_)
+    if (!choices_[choice].stream.finish()) (void)choices_[choice].stream.push(std::move(delta));
+  deltas_.clear();
+  for (std::uint32_t i = 0; i < choices_.size(); ++i) {
+    if (choices_[i].is_recorded || choices_[i].stream.tokens().empty()) continue;
+    (void)co_await record(i);   // logged there; the call has failed already
+  }
+  mark_recorded(false);
+}
+
+asio::awaitable<void> ChatCall::tell(ApiError error) {
+  if (reply_.peer().is_gone()) co_return;
+  context_.metrics.refused(error.code);
+  if (!reply_.has_begun()) {
+    co_await reply_.whole(error_reply(error));
+  } else if (request_.is_stream) {
+    co_await reply_.end(ChatReply::failure(error) + ChatReply::done());
+  } else {
+    co_await reply_.end(to_json(error));
+  }
+}
+
+void ChatCall::mark_recorded(bool is_delivered) {
+  const auto attempt = attempt_ ? attempt_->opening.attempt : AttemptKey{};
+  for (const auto id : recorded_) {
+    parts_.calls->mark_delivered(id, attempt, is_delivered);
+    if (!is_delivered) context_.metrics.undelivered.add();
+  }
+  recorded_.clear();
+}
+}  // namespace corisco::gateway

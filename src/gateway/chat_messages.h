@@ -1,0 +1,13 @@
+// The messages of a chat request as templates expect them. Pure.
+#pragma once
+#include <optional>
+
+#include "gateway/api_error.h"
+#include "gateway/json_fields.h"
+
+namespace corisco::gateway {
+// In place: parts of text become one text (joined by a line break, as vLLM does for templates that
+// take texts), "developer" becomes "system", a tool call's arguments become an object.
+// Images, audio and files are refused by name.
+std::optional<ApiError> normalise_messages(Json& messages);
+}  // namespace corisco::gateway

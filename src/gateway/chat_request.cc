@@ -1,0 +1,182 @@
+#include "gateway/chat_request.h"
+
+#include <array>
+#include <cmath>
+
+#include "gateway/chat_messages.h"
+#include "gateway/json_fields.h"
+
+namespace corisco::gateway {
+namespace {
+
+// Whether a field's value leaves the result as it is without the field.
+bool is_empty_or_false(const Json& value) {
+  return value.is_null() || value == false || (value.is_structured() && value.empty()) || value == "";
+}
+bool is_zero(const Json& value) { return value.is_number() && value.get<double>() == 0; }
+bool is_one(const Json& value) { return value.is_number() && value.get<double>() == 1; }
+bool is_true(const Json& value) { return value == true; }
+bool is_text_format(const Json& value) { return value.is_object() && value.value("type", Json()) == "text"; }
+bool is_text_modality(const Json& value) { return value == Json::array({"text"}); }
+bool is_free_choice(const Json& value) { return value == "auto" || value == "none"; }
+
+struct Unsupported {
+  const char* name;
+  bool (*is_harmless)(const Json&);
+};
+// Each would change the result, and is not supported.
+constexpr std::array kUnsupported = {
+    Unsupported{"response_format", is_text_format},
+    Unsupported{"tool_choice", is_free_choice},
+    Unsupported{"functions", is_empty_or_false},
+    Unsupported{"function_call", is_free_choice},
+    Unsupported{"logit_bias", is_empty_or_false},
+    Unsupported{"presence_penalty", is_zero},
+    Unsupported{"frequency_penalty", is_zero},
+    Unsupported{"repetition_penalty", is_one},
+    Unsupported{"length_penalty", is_one},
+    Unsupported{"modalities", is_text_modality},
+    Unsupported{"audio", is_empty_or_false},
+    Unsupported{"prediction", is_empty_or_false},
+    Unsupported{"web_search_options", is_empty_or_false},
+    Unsupported{"min_tokens", is_zero},
+    Unsupported{"ignore_eos", is_empty_or_false},
+    Unsupported{"bad_words", is_empty_or_false},
+    Unsupported{"allowed_token_ids", is_empty_or_false},
+    Unsupported{"best_of", is_one},
+    Unsupported{"use_beam_search", is_empty_or_false},
+    Unsupported{"echo", is_empty_or_false},
+    Unsupported{"continue_final_message", is_empty_or_false},
+    Unsupported{"chat_template", is_empty_or_false},
+    Unsupported{"documents", is_empty_or_false},
+    Unsupported{"guided_json", is_empty_or_false},
+    Unsupported{"guided_regex", is_empty_or_false},
+    Unsupported{"guided_choice", is_empty_or_false},
+    Unsupported{"guided_grammar", is_empty_or_false},
+    Unsupported{"structured_outputs", is_empty_or_false},
+    Unsupported{"truncate_prompt_tokens", is_empty_or_false},
+    Unsupported{"thinking_token_budget", is_empty_or_false},
+    Unsupported{"include_stop_str_in_output", is_empty_or_false},
+    Unsupported{"skip_special_tokens", is_true},
+    Unsupported{"prompt_logprobs", is_empty_or_false},
+    Unsupported{"return_tokens_as_token_ids", is_empty_or_false},
+};
+
+void refuse_unsupported(JsonFields& fields) {
+  for (const auto& unsupported : kUnsupported) {
+    const auto* value = fields.find(unsupported.name);
+    if (value != nullptr && !unsupported.is_harmless(*value))
+      fields.refuse(unsupported.name, "with this value is not supported", "unsupported_parameter");
+  }
+}
+
+void read_stop_strings(JsonFields& fields, const ChatLimits& limits, ChatRequest& request) {
+  const auto* stop = fields.find("stop");
+  if (stop == nullptr) return;
+  const Json list = stop->is_string() ? Json::array({*stop}) : *stop;
+  if (!list.is_array() || list.size() > limits.stops_max) {
+    fields.refuse("stop", cat("must be a string or a list of at most ", limits.stops_max, " strings"));
+    return;
+  }
+  for (const auto& text : list) {
+    if (text.is_string() && !text.get_ref<const std::string&>().empty())
+      request.stop_strings.push_back(text.get<std::string>());
+    else
+      fields.refuse("stop", "must not hold an empty string or anything but strings");
+  }
+}
+
+void read_stop_ids(JsonFields& fields, const ChatLimits& limits, ChatRequest& request) {
+  const auto* ids = fields.find("stop_token_ids");
+  if (ids == nullptr) return;
+  if (!ids->is_array() || ids->size() > limits.stops_max) {
+    fields.refuse("stop_token_ids", cat("must be a list of at most ", limits.stops_max, " token ids"));
+    return;
+  }
+  for (const auto& id : *ids) {
+    if (id.is_number_unsigned() && id.get<std::uint64_t>() <= 0x7fffffffU)
+      request.stop_ids.push_back(id.get<TokenId>());
+    else
+      fields.refuse("stop_token_ids", "must hold token ids");
+  }
+}
+
+void read_sampling(JsonFields& fields, ClientSampling& sampling) {
+  sampling.temperature = fields.number("temperature", 0, 10);
+  sampling.top_p = fields.number("top_p", 0, 1);
+  if (sampling.top_p == 0.0) fields.refuse("top_p", "must be above 0");
+  sampling.min_p = fields.number("min_p", 0, 1);
+  // -1 is vLLM's word for off.
+  if (const auto top_k = fields.integer("top_k", -1, 0x7fffffff))
+    sampling.top_k = static_cast<std::uint32_t>(*top_k < 0 ? 0 : *top_k);
+  constexpr auto kSeedMax = std::numeric_limits<std::int64_t>::max();
+  sampling.seed = fields.integer("seed", -kSeedMax - 1, kSeedMax);
+}
+
+void read_output(JsonFields& fields, const ChatLimits& limits, ChatRequest& request) {
+  const auto new_name = fields.integer("max_completion_tokens", 1, 0x7fffffff);
+  const auto old_name = fields.integer("max_tokens", 1, 0x7fffffff);
+  if (const auto max = new_name ? new_name : old_name) request.max_tokens = static_cast<std::uint32_t>(*max);
+  request.num_choices = static_cast<std::uint32_t>(fields.integer("n", 1, limits.choices_max).value_or(1));
+  request.returns_logprobs = fields.flag("logprobs", false);
+  const auto top = fields.integer("top_logprobs", 0, 20).value_or(0);
+  if (top > 0 && !request.returns_logprobs) fields.refuse("top_logprobs", "needs 'logprobs' to be true");
+  request.top_logprobs = static_cast<std::uint32_t>(top);
+  request.returns_token_ids = fields.flag("return_token_ids", false);
+  request.is_stream = fields.flag("stream", false);
+  if (const auto* options = fields.find("stream_options")) {
+    if (!options->is_object() || !request.is_stream) {
+      fields.refuse("stream_options", "must be an object, and needs 'stream' to be true");
+      return;
+    }
+    JsonFields inner(*options);
+    request.includes_usage = inner.flag("include_usage", false);
+    if (inner.problem()) fields.refuse("stream_options.include_usage", "must be true or false");
+  }
+}
+
+void read_tools(JsonFields& fields, const ChatLimits& limits, ChatRequest& request) {
+  if (const auto* tools = fields.find("tools")) {
+    if (!tools->is_array() || tools->size() > limits.tools_max)
+      fields.refuse("tools", cat("must be a list of at most ", limits.tools_max, " tools"));
+    else if (!tools->empty())
+      request.tools_json = tools->dump();
+  }
+  request.adds_generation_prompt = fields.flag("add_generation_prompt", true);
+  const auto* kwargs = fields.find("chat_template_kwargs");
+  if (kwargs != nullptr && !kwargs->is_object()) fields.refuse("chat_template_kwargs", "must be an object");
+  if (kwargs != nullptr && kwargs->is_object() && !kwargs->empty()) request.template_kwargs_json = kwargs->dump();
+}
+
+std::optional<ApiError> read_messages(JsonFields& fields, const ChatLimits& limits, ChatRequest& request) {
+  const auto* messages = fields.find("messages");
+  if (messages == nullptr || !messages->is_array() || messages->empty())
+    return invalid_request("'messages' must be a non-empty list", "messages");
+  if (messages->size() > limits.messages_max)
+    return invalid_request(cat("'messages' holds more than ", limits.messages_max), "messages");
+  request.sent_messages_json = messages->dump();
+  auto normalised = *messages;
+  if (auto error = normalise_messages(normalised)) return error;
+  request.messages_json = normalised.dump();
+  return std::nullopt;
+}
+}  // namespace
+
+OrApiError<ChatRequest> parse_chat_request(std::string_view body, const ChatLimits& limits) {
+  auto parsed = parse_json_object(body);
+  if (auto* error = std::get_if<ApiError>(&parsed)) return std::move(*error);
+  JsonFields fields(std::get<Json>(parsed));
+  ChatRequest request;
+  request.model = fields.text("model");
+  if (request.model.size() > 256) fields.refuse("model", "is too long");
+  if (auto error = read_messages(fields, limits, request)) return std::move(*error);
+  refuse_unsupported(fields);
+  read_tools(fields, limits, request);
+  read_output(fields, limits, request);
+  read_stop_strings(fields, limits, request);
+  read_stop_ids(fields, limits, request);
+  read_sampling(fields, request.sampling);
+  if (fields.problem()) return *fields.problem();
+  return request;
+}
+}  // namespace corisco::gateway

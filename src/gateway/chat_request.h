@@ -1,0 +1,49 @@
+// POST /v1/chat/completions: from the wire to native values, each field checked by name. Pure.
+// A field that is unknown and harmless is ignored; one that would change the result and is not
+// supported is refused.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "corisco/types/call.h"
+#include "gateway/api_error.h"
+
+namespace corisco::gateway {
+// What the client wants of the sampler; the run's policy decides what it gets.
+struct ClientSampling {
+  std::optional<double> temperature, top_p, min_p;
+  std::optional<std::uint32_t> top_k;
+  std::optional<std::int64_t> seed;
+};
+
+struct ChatRequest {
+  std::string model;                     // any name; empty: none was sent
+  std::string messages_json;             // for the template: contents are texts, arguments objects
+  std::string sent_messages_json;        // as they came
+  std::string tools_json;                // empty: none
+  std::string template_kwargs_json;      // chat_template_kwargs; empty: none
+  bool adds_generation_prompt = true;
+  bool is_stream = false;
+  bool includes_usage = false;           // stream_options.include_usage
+  bool returns_token_ids = false;
+  bool returns_logprobs = false;
+  std::uint32_t top_logprobs = 0;
+  std::uint32_t num_choices = 1;
+  std::optional<std::uint32_t> max_tokens;
+  std::vector<std::string> stop_strings;
+  std::vector<TokenId> stop_ids;
+  ClientSampling sampling;
+};
+
+struct ChatLimits {
+  std::uint32_t choices_max = 16;
+  std::size_t messages_max = 4096;
+  std::size_t tools_max = 512;
+  std::size_t stops_max = 16;
+};
+
+OrApiError<ChatRequest> parse_chat_request(std::string_view body, const ChatLimits& limits);
+}  // namespace corisco::gateway

@@ -1,0 +1,125 @@
+#include "gateway/connection.h"
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <utility>
+
+namespace corisco::gateway {
+namespace asio = boost::asio;
+namespace {
+constexpr std::size_t kReadAheadMin = 65536;
+}
+
+Connection::Connection(asio::ip::tcp::socket socket, CallContext& context, Router& router)
+    : executor_(socket.get_executor()), socket_(std::move(socket)), context_(context), router_(router),
+      inbox_(socket_, std::max<std::size_t>(kReadAheadMin, context.parts.config->gateway.header_bytes_max + 8)),
+      stall_(executor_) {
+  boost::system::error_code ignored;     // the connection works without these, only slower
+  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+  socket_.set_option(asio::socket_base::keep_alive(true), ignored);
+  socket_.non_blocking(true, ignored);
+  const auto remote = socket_.remote_endpoint(ignored);
+  is_loopback_ = !ignored && remote.address().is_loopback();
+}
+
+asio::awaitable<void> Connection::serve() {
+  inbox_.start(weak_from_this());
+  RequestReader reader(inbox_, context_.parts.config->gateway);
+  bool goes_on = true;
+  while (goes_on && !is_cut_) goes_on = co_await serve_one(reader);
+  co_await linger();
+  cut();
+}
+
+asio::awaitable<bool> Connection::serve_one(RequestReader& reader) {
+  auto outcome = co_await reader.read_head();
+  if (const auto* error = std::get_if<ApiError>(&outcome)) co_await refuse(nullptr, *error);
+  if (!std::holds_alternative<Head>(outcome)) co_return false;
+  const Head head = std::move(std::get<Head>(outcome));
+  auto plan = router_.plan(head, is_loopback_);
+  if (plan.refusal && head.expects_continue) {       // the client would send its body for nothing
+    ReplyWriter reply(*this, nullptr, context_.new_request_id());
+    co_await router_.answer(std::move(plan), head, {}, reply);
+    co_return false;
+  }
+  auto body = co_await reader.read_body(head, plan.body_bytes_max,
+                                        [this] { return write("HTTP/1.1 100 Continue\r\n\r\n"); });
+  if (const auto* error = std::get_if<ApiError>(&body)) {
+    if (plan.refusal) {
+      ReplyWriter reply(*this, nullptr, context_.new_request_id());
+      co_await router_.answer(std::move(plan), head, {}, reply);
+    } else {
+      co_await refuse(&head, *error);
+    }
+  }
+  if (!std::holds_alternative<std::string>(body)) co_return false;
+  ReplyWriter reply(*this, &head, context_.new_request_id());
+  co_await router_.answer(std::move(plan), head, std::move(std::get<std::string>(body)), reply);
+  co_return reply.has_begun() && reply.keeps_alive();
+}
+
+asio::awaitable<void> Connection::refuse(const Head* head, ApiError error) {
+  ReplyWriter reply(*this, head, context_.new_request_id());
+  reply.close_after();
+  context_.metrics.refused(error.code);
+  context_.metrics.answered(RouteKind::unknown, error.status);
+  co_await reply.whole(error_reply(error));
+}
+
+// Reads on for a moment after the last reply, since closing with unread bytes would make the
+// kernel send a reset that can destroy the reply on its way.
+asio::awaitable<void> Connection::linger() {
+  if (is_gone()) co_return;
+  boost::system::error_code ignored;
+  socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  const auto deadline = real_clock().now() + std::chrono::seconds(1);
+  for (auto wake = Inbox::Wake::more; wake == Inbox::Wake::more && real_clock().now() < deadline;) {
+    inbox_.consume(inbox_.bytes().size());
+    wake = co_await inbox_.wait_for_more(deadline);
+  }
+}
+
+void Connection::cut() {
+  if (is_cut_) return;
+  is_cut_ = true;
+  stall_.cancel();
+  boost::system::error_code ignored;
+  socket_.close(ignored);                // the outstanding read ends with an error: gone
+}
+
+void Connection::watch_write() {
+  const auto seconds = context_.parts.config->gateway.write_seconds_max;
+  stall_.expires_after(std::chrono::seconds(seconds));
+  stall_.async_wait([self = weak_from_this()](boost::system::error_code error) {
+    const auto connection = self.lock();
+    // A cancelled wait, or one that was armed again when it had just expired.
+    if (error || !connection || connection->stall_.expiry() > std::chrono::steady_clock::now()) return;
+    connection->cut();
+  });
+}
+
+asio::awaitable<bool> Connection::write(std::string bytes) {
+  std::size_t sent = 0;
+  while (sent < bytes.size()) {
+    if (is_cut_) co_return false;
+    boost::system::error_code error;
+    const auto rest = asio::buffer(bytes.data() + sent, bytes.size() - sent);
+    sent += socket_.write_some(rest, error);
+    if (error == asio::error::would_block || error == asio::error::try_again) {
+      watch_write();
+      std::tie(error) = co_await socket_.async_wait(asio::ip::tcp::socket::wait_write,
+                                                    asio::as_tuple(asio::use_awaitable));
+      stall_.expires_at(std::chrono::steady_clock::time_point::max());
+    }
+    if (error) {
+      cut();
+      co_return false;
+    }
+  }
+  co_return !is_cut_;
+}
+}  // namespace corisco::gateway

@@ -1,0 +1,46 @@
+// One TCP connection: request after request, each read, answered, written with a deadline.
+// Lives as long as its coroutine. Io thread only.
+#pragma once
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "gateway/inbox.h"
+#include "gateway/peer.h"
+#include "gateway/request_reader.h"
+#include "gateway/router.h"
+
+namespace corisco::gateway {
+class Connection final : public Peer, public std::enable_shared_from_this<Connection> {
+ public:
+  // context and router outlive it.
+  Connection(boost::asio::ip::tcp::socket socket, CallContext& context, Router& router);
+  // Until the peer leaves, an error ends it, or cut() is called.
+  boost::asio::awaitable<void> serve();
+  // Closes at once; a request in hand sees its peer gone.
+  void cut();
+
+  boost::asio::awaitable<bool> write(std::string bytes) override;
+  bool is_gone() const override { return is_cut_ || inbox_.is_gone(); }
+  void on_gone(std::function<void()> then) override { inbox_.on_gone(std::move(then)); }
+  boost::asio::any_io_executor executor() const override { return executor_; }
+
+ private:
+  boost::asio::awaitable<bool> serve_one(RequestReader& reader);   // false: no further request
+  boost::asio::awaitable<void> refuse(const Head* head, ApiError error);
+  boost::asio::awaitable<void> linger();
+  void watch_write();
+
+  boost::asio::any_io_executor executor_;
+  boost::asio::ip::tcp::socket socket_;
+  CallContext& context_;
+  Router& router_;
+  Inbox inbox_;
+  boost::asio::steady_timer stall_;      // of the write under way
+  bool is_loopback_ = false;
+  bool is_cut_ = false;
+};
+}  // namespace corisco::gateway

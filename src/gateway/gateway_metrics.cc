@@ -1,0 +1,28 @@
+#include "gateway/gateway_metrics.h"
+
+#include <string>
+
+#include "corisco/base/strings.h"
+
+namespace corisco::gateway {
+GatewayMetrics::GatewayMetrics(metrics::Registry& registry)
+    : in_flight(registry.gauge("corisco_gateway_requests_in_flight")),
+      held(registry.gauge("corisco_gateway_held_requests")),
+      connections(registry.gauge("corisco_gateway_connections")),
+      request_seconds(registry.histogram("corisco_gateway_request_seconds")),
+      held_seconds(registry.histogram("corisco_gateway_held_seconds")),
+      undelivered(registry.counter("corisco_gateway_undelivered_calls_total")), registry_(registry) {}
+
+void GatewayMetrics::answered(RouteKind route, int status) {
+  registry_.counter("corisco_gateway_requests_total", {to_string(route), cat(status)}).add();
+}
+void GatewayMetrics::refused(const std::string& reason) {
+  registry_.counter("corisco_gateway_rejected_requests_total", {reason}).add();
+}
+void GatewayMetrics::overridden(const std::string& parameter) {
+  registry_.counter("corisco_gateway_overridden_parameters_total", {parameter}).add();
+}
+void GatewayMetrics::continued(bool is_continued) {
+  registry_.counter("corisco_gateway_continued_calls_total", {is_continued ? "continued" : "full_render"}).add();
+}
+}  // namespace corisco::gateway

@@ -1,0 +1,75 @@
+#include "gateway/reply_writer.h"
+
+#include <array>
+#include <cstdio>
+
+#include "corisco/base/strings.h"
+
+namespace corisco::gateway {
+namespace asio = boost::asio;
+
+Reply error_reply(const ApiError& error) {
+  Reply reply;
+  reply.status = error.status;
+  reply.body = to_json(error);
+  if (error.retry_after_seconds > 0) reply.headers.emplace_back("Retry-After", cat(error.retry_after_seconds));
+  if (error.is_final) reply.headers.emplace_back("x-should-retry", "false");
+  if (error.status == 401) reply.headers.emplace_back("WWW-Authenticate", "Bearer");
+  return reply;
+}
+
+ReplyWriter::ReplyWriter(Peer& peer, const Head* head, std::string request_id)
+    : peer_(peer), request_id_(std::move(request_id)) {
+  if (head == nullptr) return;
+  is_head_only_ = head->method == "HEAD";
+  is_chunked_ = head->is_version_1_1;
+  keeps_alive_ = head->keeps_alive;
+}
+
+std::string ReplyWriter::head_text(int status, const std::string& content_type,
+                                   const HeaderList& headers) const {
+  std::string text = cat("HTTP/1.1 ", status, " ", status_reason(status), "\r\nServer: corisco\r\nx-request-id: ",
+                         request_id_, "\r\n");
+  if (!content_type.empty()) text += cat("Content-Type: ", content_type, "\r\n");
+  for (const auto& [name, value] : headers) text += cat(name, ": ", value, "\r\n");
+  text += keeps_alive_ ? "Connection: keep-alive\r\n" : "Connection: close\r\n";
+  return text;
+}
+
+std::string ReplyWriter::framed(std::string_view bytes) const {
+  if (!is_chunked_ || bytes.empty()) return std::string(bytes);
+  std::array<char, 24> size{};
+  std::snprintf(size.data(), size.size(), "%zx\r\n", bytes.size());
+  return cat(size.data(), bytes, "\r\n");
+}
+
+asio::awaitable<bool> ReplyWriter::whole(Reply reply) {
+  status_ = reply.status;
+  has_begun_ = true;
+  auto text = head_text(reply.status, reply.content_type, reply.headers);
+  text += cat("Content-Length: ", reply.body.size(), "\r\n\r\n");
+  if (!is_head_only_) text += reply.body;
+  co_return co_await peer_.write(std::move(text));
+}
+
+asio::awaitable<bool> ReplyWriter::begin(std::string content_type) {
+  status_ = 200;
+  has_begun_ = true;
+  if (!is_chunked_) keeps_alive_ = false;
+  const HeaderList headers = {{"Cache-Control", "no-cache"}};
+  auto text = head_text(status_, content_type, headers);
+  text += is_chunked_ ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n";
+  co_return co_await peer_.write(std::move(text));
+}
+
+asio::awaitable<bool> ReplyWriter::piece(std::string bytes) {
+  if (bytes.empty()) co_return !peer_.is_gone();
+  co_return co_await peer_.write(framed(bytes));
+}
+
+asio::awaitable<bool> ReplyWriter::end(std::string last_bytes) {
+  auto text = framed(last_bytes);
+  if (is_chunked_) text += "0\r\n\r\n";
+  co_return co_await peer_.write(std::move(text));
+}
+}  // namespace corisco::gateway

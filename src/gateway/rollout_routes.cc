@@ -1,0 +1,83 @@
+#include "gateway/rollout_routes.h"
+
+#include "gateway/json_fields.h"
+
+namespace corisco::gateway {
+namespace {
+Reply json_reply(int status, const Json& body) {
+  Reply reply;
+  reply.status = status;
+  reply.body = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return reply;
+}
+
+struct Reward {
+  double value = 0;
+  std::string note;
+};
+
+OrApiError<Reward> read_reward(const Json& event) {
+  JsonFields fields(event);
+  if (fields.text("event_type") != "reward")
+    return invalid_request("'event_type' must be \"reward\"", "event_type");
+  const auto* data = fields.find("data");
+  if (data == nullptr || !data->is_object()) return invalid_request("'data' must be an object", "data");
+  JsonFields inner(*data);
+  Reward reward;
+  const auto* value = inner.find("value");
+  if (value != nullptr && value->is_boolean())
+    reward.value = value->get<bool>() ? 1 : 0;
+  else if (value != nullptr && value->is_number() && std::isfinite(value->get<double>()))
+    reward.value = value->get<double>();
+  else
+    return invalid_request("'data.value' must be a finite number or a boolean", "data.value", "invalid_reward");
+  reward.note = inner.text("note");
+  if (inner.problem()) return *inner.problem();
+  constexpr std::size_t kNoteBytesMax = 4096;
+  if (reward.note.size() > kNoteBytesMax)
+    return invalid_request(cat("'data.note' is longer than ", kNoteBytesMax, " bytes"), "data.note");
+  return reward;
+}
+}  // namespace
+
+OrApiError<Reply> open_rollout(RolloutPort& rollouts, const std::string& body, const std::string& server_url) {
+  auto parsed = parse_json_object(body);
+  if (auto* error = std::get_if<ApiError>(&parsed)) return std::move(*error);
+  JsonFields fields(std::get<Json>(parsed));
+  const auto* task = fields.find("task");
+  if (task == nullptr || !task->is_object()) return invalid_request("'task' must be an object", "task");
+  const auto mode = fields.text("mode");
+  if (fields.problem()) return *fields.problem();
+  if (!mode.empty() && mode != "train" && mode != "val")
+    return invalid_request("'mode' must be \"train\" or \"val\"", "mode");
+  const auto opened = rollouts.open_external(task->dump(), mode == "val" ? Mode::val : Mode::train);
+  if (!opened.ok()) return from_error(opened.error());
+  const auto& rollout = opened.value();
+  const auto base = cat(server_url, rollout.base_url_path);
+  return json_reply(201, {{"rollout_id", rollout.attempt.rollout.value},
+                          {"attempt", rollout.attempt.attempt},
+                          {"base_url", cat(base, "/v1")},
+                          {"api_key", rollout.key},
+                          {"reward_url", cat(base, "/events")}});
+}
+
+OrApiError<Reply> finish_attempt(RolloutPort& rollouts, AttemptKey attempt) {
+  const auto finished = rollouts.finish_external(attempt);
+  if (!finished.ok()) return from_error(finished.error());
+  return json_reply(200, {{"rollout_id", attempt.rollout.value}, {"attempt", attempt.attempt}});
+}
+
+OrApiError<Reply> post_event(RolloutPort& rollouts, AttemptKey attempt, const std::string& body) {
+  auto parsed = parse_json_object(body);
+  if (auto* error = std::get_if<ApiError>(&parsed)) {
+    error->message += "; a reward must be a finite number or a boolean, and NaN and Infinity are not JSON";
+    return std::move(*error);
+  }
+  auto reward = read_reward(std::get<Json>(parsed));
+  if (auto* error = std::get_if<ApiError>(&reward)) return std::move(*error);
+  auto& read = std::get<Reward>(reward);
+  const auto posted = rollouts.post_reward(attempt, read.value, std::move(read.note));
+  if (!posted.ok()) return from_error(posted.error());
+  return json_reply(200, {{"event_type", "reward"}, {"value", read.value}});
+}
+}  // namespace corisco::gateway

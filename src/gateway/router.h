@@ -1,0 +1,37 @@
+// Decides from a request's head what it is and who sends it, and answers it once its body is there.
+// Owned by the server; io thread.
+#pragma once
+#include <boost/asio/awaitable.hpp>
+#include <optional>
+#include <string>
+
+#include "gateway/auth.h"
+#include "gateway/call_context.h"
+#include "gateway/reply_writer.h"
+#include "gateway/routes.h"
+
+namespace corisco::gateway {
+// What the head alone decides.
+struct Plan {
+  Route route;
+  Caller caller;
+  std::optional<Reply> refusal;          // answered instead, the body is read only to be discarded
+  std::uint64_t body_bytes_max = 0;
+};
+
+class Router {
+ public:
+  explicit Router(CallContext& context) : context_(context), parts_(context.parts) {}
+  Plan plan(const Head& head, bool is_loopback) const;
+  boost::asio::awaitable<void> answer(Plan plan, const Head& head, std::string body, ReplyWriter& reply);
+
+ private:
+  OrApiError<Reply> quick_answer(const Plan& plan, const Head& head, const std::string& body) const;
+  OrApiError<Reply> admin_answer(const Plan& plan, const Head& head, const std::string& body) const;
+  Reply front_page() const;
+  Reply models() const;
+
+  CallContext& context_;
+  const ServerParts& parts_;
+};
+}  // namespace corisco::gateway

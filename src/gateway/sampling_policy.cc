@@ -1,0 +1,83 @@
+#include "gateway/sampling_policy.h"
+
+#include <algorithm>
+
+#include "corisco/base/random.h"
+#include "corisco/base/strings.h"
+
+namespace corisco::gateway {
+namespace {
+// Keeps the keys of the three kinds apart.
+constexpr std::uint64_t kClientKey = 0x636c69656e74ULL;
+constexpr std::uint64_t kUnseededKey = 0x756e736565646564ULL;
+
+void obey(const ClientSampling& client, SamplingParams& params) {
+  if (client.temperature) params.temperature = static_cast<float>(*client.temperature);
+  if (client.top_p) params.top_p = static_cast<float>(*client.top_p);
+  if (client.min_p) params.min_p = static_cast<float>(*client.min_p);
+  if (client.top_k) params.top_k = *client.top_k;
+}
+
+std::vector<const char*> present(const ClientSampling& client) {
+  std::vector<const char*> names;
+  if (client.temperature) names.push_back("temperature");
+  if (client.top_p) names.push_back("top_p");
+  if (client.top_k) names.push_back("top_k");
+  if (client.min_p) names.push_back("min_p");
+  if (client.seed) names.push_back("seed");
+  return names;
+}
+}  // namespace
+
+SamplingDecision decide_sampling(const config::Config& config, const AttemptOpening* opening,
+                                 const ChatRequest& request) {
+  SamplingDecision decision;
+  auto& params = decision.params;
+  params.stop_ids = request.stop_ids;
+  params.stop_strings = request.stop_strings;
+  params.top_logprobs = request.top_logprobs;
+  const auto& run = config.sampling;
+  if (opening != nullptr) {
+    params.temperature = opening->mode == Mode::val ? config.evaluation.temperature : run.temperature;
+    params.top_p = run.top_p;
+    params.top_k = run.top_k;
+    params.min_p = run.min_p;
+  }
+  const bool is_clients = opening == nullptr || (run.obey_client && opening->mode == Mode::train);
+  if (is_clients) {
+    obey(request.sampling, params);
+    decision.uses_client_seed = request.sampling.seed.has_value();
+  } else {
+    decision.overridden = present(request.sampling);
+  }
+  return decision;
+}
+
+std::uint64_t rollout_key(std::uint64_t run_seed, const AttemptOpening& opening,
+                          std::span<const TokenId> prompt_ids, std::uint64_t nth_identical,
+                          std::uint32_t choice) {
+  return hash_words({run_seed, opening.task_occurrence, opening.sibling, hash_ids(prompt_ids),
+                     nth_identical, choice, opening.salt});
+}
+
+std::uint64_t client_key(std::int64_t seed, std::span<const TokenId> prompt_ids, std::uint32_t choice) {
+  return hash_words({kClientKey, static_cast<std::uint64_t>(seed), hash_ids(prompt_ids), choice});
+}
+
+std::uint64_t unseeded_key(std::uint64_t run_seed, std::uint64_t nth, std::uint32_t choice) {
+  return hash_words({kUnseededKey, run_seed, nth, choice});
+}
+
+OrApiError<std::uint32_t> reply_tokens_max(const config::Sampling& sampling, bool is_in_rollout,
+                                           const ChatRequest& request, std::size_t prompt_tokens,
+                                           std::uint32_t context_tokens_max) {
+  if (prompt_tokens >= context_tokens_max)
+    return invalid_request(cat("This model's maximum context length is ", context_tokens_max,
+                               " tokens. However, your request has ", prompt_tokens,
+                               " input tokens. Please reduce the length of the input messages."),
+                           "messages", "context_length_exceeded");
+  const auto left = static_cast<std::uint32_t>(context_tokens_max - prompt_tokens);
+  const auto wanted = request.max_tokens.value_or(sampling.max_tokens);
+  return std::min(left, is_in_rollout ? std::min(wanted, sampling.max_tokens) : wanted);
+}
+}  // namespace corisco::gateway

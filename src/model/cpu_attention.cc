@@ -1,0 +1,173 @@
+// Rotation and attention on the CPU over the spans of the plan, in the cache or in the pass itself.
+// The backward shares its work in a way that depends on shapes alone, never on the thread count, so
+// gradients are the same bits on every run.
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "model/cpu_ops.h"
+#include "model/parallel.h"
+
+namespace corisco::model {
+namespace {
+using torch::autograd::AutogradContext;
+using torch::autograd::Function;
+using Gradients = torch::autograd::variable_list;
+using kernels::table;
+
+constexpr std::int64_t kGradientChunks = 4;  // parts of the rows, each with key gradients of its own
+
+struct PassHolder : torch::CustomClassHolder {
+  PassHolder(HeadShape shape, std::shared_ptr<CpuPass> shared) : heads(shape), pass(std::move(shared)) {}
+  HeadShape heads;
+  std::shared_ptr<CpuPass> pass;
+};
+
+const char* byte_at(const at::Tensor& tensor, std::int64_t element) {
+  return static_cast<const char*>(tensor.const_data_ptr()) + element * tensor.element_size();
+}
+char* mutable_byte_at(const at::Tensor& tensor, std::int64_t element) {
+  return static_cast<char*>(tensor.mutable_data_ptr()) + element * tensor.element_size();
+}
+
+// Queries and keys, which lie side by side.
+void rotate(const HeadShape& heads, const at::Tensor& qkv, const CpuPass& pass, float direction) {
+  const std::int64_t rows = qkv.size(0), num_heads = heads.num_heads + heads.num_kv_heads;
+  const auto kernel = table(storage_of(qkv)).rotate;
+  parallel_ranges(rows, rows * num_heads * heads.head_dim, [&](auto begin, auto end) {
+    kernel(qkv.mutable_data_ptr(), qkv.size(1), num_heads, heads.head_dim, pass.angles.cosines.data(),
+           pass.angles.sines.data(), direction, begin, end);
+  });
+}
+
+void write_cache(const HeadShape& heads, const at::Tensor& qkv, const CpuPass& pass, const at::Tensor& keys,
+                 const at::Tensor& values) {
+  const auto bytes = static_cast<std::size_t>(heads.kv_width() * qkv.element_size());
+  for (std::int64_t row = 0; row < qkv.size(0); ++row) {
+    const std::int64_t slot = pass.slots[static_cast<std::size_t>(row)] * heads.kv_width();
+    const std::int64_t from = row * qkv.size(1) + heads.query_width();
+    std::memcpy(mutable_byte_at(keys, slot), byte_at(qkv, from), bytes);
+    std::memcpy(mutable_byte_at(values, slot), byte_at(qkv, from + heads.kv_width()), bytes);
+  }
+}
+
+kernels::Attention attention_call(const HeadShape& heads, const at::Tensor& qkv, const CpuPass& pass,
+                                  const at::Tensor& output) {
+  return {.queries = qkv.const_data_ptr(),
+          .keys = byte_at(qkv, heads.query_width()),
+          .values = byte_at(qkv, heads.query_width() + heads.kv_width()),
+          .query_stride = qkv.size(1),
+          .kv_stride = qkv.size(1),
+          .begin = pass.plan.begin.data(),
+          .spans = pass.plan.spans.data(),
+          .num_heads = heads.num_heads,
+          .num_kv_heads = heads.num_kv_heads,
+          .head_dim = heads.head_dim,
+          .scale = 1.0F / std::sqrt(static_cast<float>(heads.head_dim)),
+          .output = output.mutable_data_ptr()};
+}
+
+std::int64_t scratch_floats(const HeadShape& heads, const CpuPass& pass) {
+  return kernels::scratch_floats(pass.row_keys_max, heads.num_heads, heads.num_kv_heads, heads.head_dim);
+}
+
+void run_attention(const HeadShape& heads, const CpuPass& pass, const kernels::Attention& call,
+                   std::int64_t rows, kernels::Storage storage) {
+  const auto kernel = table(storage).attend;
+  parallel_tasks(rows * heads.num_kv_heads, 2 * pass.num_keys * heads.query_width(), scratch_floats(heads, pass),
+                 [&](std::int64_t task, float* scratch) {
+                   kernel(call, task / heads.num_kv_heads, task % heads.num_kv_heads, scratch);
+                 });
+}
+
+at::Tensor cached_attention(const HeadShape& heads, const at::Tensor& qkv, const CpuPass& pass, KvStore& cache,
+                            std::size_t layer) {
+  rotate(heads, qkv, pass, 1.0F);
+  write_cache(heads, qkv, pass, cache.keys[layer], cache.values[layer]);
+  at::Tensor output = at::empty({qkv.size(0), heads.query_width()}, qkv.options());
+  kernels::Attention call = attention_call(heads, qkv, pass, output);
+  call.keys = cache.keys[layer].const_data_ptr();
+  call.values = cache.values[layer].const_data_ptr();
+  call.kv_stride = heads.kv_width();
+  run_attention(heads, pass, call, qkv.size(0), storage_of(qkv));
+  return output;
+}
+
+// log_sums: [T, Hq], or undefined where no backward follows.
+at::Tensor pass_attention(const HeadShape& heads, const at::Tensor& qkv, const CpuPass& pass,
+                          const at::Tensor& log_sums) {
+  rotate(heads, qkv, pass, 1.0F);
+  at::Tensor output = at::empty({qkv.size(0), heads.query_width()}, qkv.options());
+  kernels::Attention call = attention_call(heads, qkv, pass, output);
+  if (log_sums.defined()) call.log_sums = log_sums.mutable_data_ptr<float>();
+  run_attention(heads, pass, call, qkv.size(0), storage_of(qkv));
+  return output;
+}
+
+// Adds up the chunks' key or value gradients in their order, into columns `first` of the result.
+void add_chunks(const at::Tensor& chunks, const at::Tensor& result, std::int64_t first, std::int64_t width) {
+  result.narrow(1, first, width)
+      .unflatten(1, {chunks.size(1), chunks.size(3)})
+      .copy_(chunks.sum(0).transpose(0, 1));
+}
+
+at::Tensor run_gradient(const HeadShape& heads, const at::Tensor& qkv, const at::Tensor& output,
+                        const at::Tensor& log_sums, const at::Tensor& output_gradient, const CpuPass& pass) {
+  const std::int64_t rows = qkv.size(0), dim = heads.head_dim, num_kv = heads.num_kv_heads;
+  const std::int64_t num_chunks = rows < 64 ? 1 : kGradientChunks;
+  at::Tensor result = at::empty_like(qkv);
+  const at::Tensor key_chunks = at::zeros({num_chunks, num_kv, rows, dim}, at::kFloat);
+  const at::Tensor value_chunks = at::zeros({num_chunks, num_kv, rows, dim}, at::kFloat);
+  kernels::Attention call = attention_call(heads, qkv, pass, output);
+  call.log_sums = log_sums.mutable_data_ptr<float>();
+  const auto kernel = table(storage_of(qkv)).attend_gradient;
+  parallel_tasks(num_chunks * num_kv, 4 * pass.num_keys * heads.query_width(), scratch_floats(heads, pass),
+                 [&](std::int64_t task, float* scratch) {
+                   const std::int64_t chunk = task / num_kv;
+                   const kernels::AttentionGradient gradient{
+                       .output_gradient = output_gradient.const_data_ptr(),
+                       .query_gradient = result.mutable_data_ptr(),
+                       .key_gradient = key_chunks.mutable_data_ptr<float>() + task * rows * dim,
+                       .value_gradient = value_chunks.mutable_data_ptr<float>() + task * rows * dim};
+                   const std::int64_t end = rows * (chunk + 1) / num_chunks;
+                   for (std::int64_t row = rows * chunk / num_chunks; row < end; ++row) {
+                     kernel(call, gradient, row, task % num_kv, scratch);
+                   }
+                 });
+  add_chunks(key_chunks, result, heads.query_width(), heads.kv_width());
+  add_chunks(value_chunks, result, heads.query_width() + heads.kv_width(), heads.kv_width());
+  rotate(heads, result, pass, -1.0F);
+  return result;
+}
+
+// qkv is rotated in place: the linear that made it does not need it for its own backward.
+struct AttentionFunction : Function<AttentionFunction> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& qkv,
+                            const c10::intrusive_ptr<PassHolder>& holder) {
+    const at::Tensor log_sums = at::empty({qkv.size(0), holder->heads.num_heads}, at::kFloat);
+    at::Tensor output = pass_attention(holder->heads, qkv, *holder->pass, log_sums);
+    context->save_for_backward({qkv, output, log_sums});
+    context->saved_data["pass"] = c10::IValue::make_capsule(holder);
+    return output;
+  }
+  static Gradients backward(AutogradContext* context, const Gradients& gradients) {
+    const auto saved = context->get_saved_variables();
+    const auto capsule = context->saved_data["pass"].toCapsule();
+    const auto* holder = static_cast<const PassHolder*>(capsule.get());
+    return {run_gradient(holder->heads, saved[0], saved[1], saved[2], gradients[0].contiguous(), *holder->pass),
+            {}};
+  }
+};
+}  // namespace
+
+at::Tensor cpu_attention(const HeadShape& heads, const at::Tensor& qkv, const std::shared_ptr<CpuPass>& pass,
+                         KvStore* cache, std::size_t layer) {
+  if (cache != nullptr) return cached_attention(heads, qkv, *pass, *cache, layer);
+  if (!at::GradMode::is_enabled()) return pass_attention(heads, qkv, *pass, {});
+  return AttentionFunction::apply(qkv, c10::make_intrusive<PassHolder>(heads, pass));
+}
+}  // namespace corisco::model

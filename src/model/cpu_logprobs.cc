@@ -1,0 +1,122 @@
+// Log-probabilities of chosen tokens without ever holding all logits: chunks of rows, computed
+// again in the backward. Row by row the same arithmetic as token_logprob() on logits().
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/mm.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+
+#include "model/cpu_ops.h"
+#include "model/linear.h"
+#include "model/parallel.h"
+
+namespace corisco::model {
+namespace {
+using torch::autograd::AutogradContext;
+using torch::autograd::Function;
+using Gradients = torch::autograd::variable_list;
+
+constexpr std::int64_t kChunkRows = 128;  // a multiple of the tile
+
+const kernels::Table& float_kernels() { return kernels::table(kernels::Storage::float32); }
+
+float logprob_of(float logit, float inverse_temperature, float log_sum) {
+  return logit * inverse_temperature - log_sum;
+}
+
+at::Tensor chunk_logits(const at::Tensor& hidden, const at::Tensor& head, std::int64_t row, std::int64_t tile_rows) {
+  const std::int64_t count = std::min(kChunkRows, hidden.size(0) - row);
+  return product(hidden.narrow(0, row, count), head, {}, tile_rows).to(at::kFloat);
+}
+
+struct Chosen {
+  at::Tensor logprobs, log_sums;  // [N]
+};
+
+Chosen choose(const at::Tensor& hidden, const at::Tensor& head, const std::vector<std::int64_t>& targets,
+              float inverse_temperature, std::int64_t tile_rows) {
+  const std::int64_t vocabulary = head.size(0);
+  Chosen chosen{.logprobs = at::empty({hidden.size(0)}, at::kFloat),
+                .log_sums = at::empty({hidden.size(0)}, at::kFloat)};
+  float* logprobs = chosen.logprobs.mutable_data_ptr<float>();
+  float* log_sums = chosen.log_sums.mutable_data_ptr<float>();
+  for (std::int64_t first = 0; first < hidden.size(0); first += kChunkRows) {
+    const at::Tensor logits = chunk_logits(hidden, head, first, tile_rows);
+    parallel_ranges(logits.size(0), logits.numel(), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        const float* row_logits = logits.const_data_ptr<float>() + row * vocabulary;
+        const float log_sum = float_kernels().log_sum_exp(row_logits, vocabulary, inverse_temperature);
+        const float logit = row_logits[targets[static_cast<std::size_t>(first + row)]];
+        log_sums[first + row] = log_sum;
+        logprobs[first + row] = logprob_of(logit, inverse_temperature, log_sum);
+      }
+    });
+  }
+  return chosen;
+}
+
+// Rows whose gradient is 0 are left at 0 and cost only the product.
+void to_gradient(const at::Tensor& logits, const float* log_sums, const std::int64_t* targets,
+                 const float* gradients, float inverse_temperature) {
+  const std::int64_t vocabulary = logits.size(1);
+  parallel_ranges(logits.size(0), logits.numel(), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      float_kernels().logprob_gradient(logits.mutable_data_ptr<float>() + row * vocabulary, vocabulary,
+                                       inverse_temperature, log_sums[row], targets[row], gradients[row]);
+    }
+  });
+}
+
+struct LogprobsFunction : Function<LogprobsFunction> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& hidden, const at::Tensor& head,
+                            const std::vector<std::int64_t>& targets, double temperature,
+                            std::int64_t tile_rows) {
+    const float inverse_temperature = 1.0F / static_cast<float>(temperature);
+    const Chosen chosen = choose(hidden, head, targets, inverse_temperature, tile_rows);
+    context->save_for_backward({hidden, head, chosen.log_sums});
+    context->saved_data["targets"] = targets;
+    context->saved_data["temperature"] = temperature;
+    context->saved_data["tile_rows"] = tile_rows;
+    return chosen.logprobs;
+  }
+
+  static Gradients backward(AutogradContext* context, const Gradients& gradients) {
+    const auto saved = context->get_saved_variables();
+    const at::Tensor &hidden = saved[0], &head = saved[1], &log_sums = saved[2];
+    const auto targets = context->saved_data["targets"].toIntVector();
+    const float inverse_temperature = 1.0F / static_cast<float>(context->saved_data["temperature"].toDouble());
+    const std::int64_t tile_rows = context->saved_data["tile_rows"].toInt();
+    const at::Tensor given = gradients[0].to(at::kFloat).contiguous();
+    at::Tensor hidden_gradient = at::empty_like(hidden), head_gradient;
+    for (std::int64_t row = 0; row < hidden.size(0); row += kChunkRows) {
+      at::Tensor logits = chunk_logits(hidden, head, row, tile_rows);
+      to_gradient(logits, log_sums.const_data_ptr<float>() + row, targets.data() + row,
+                  given.const_data_ptr<float>() + row, inverse_temperature);
+      logits = logits.to(head.scalar_type());
+      at::Tensor rows = hidden_gradient.narrow(0, row, logits.size(0));
+      at::mm_out(rows, logits, head);
+      if (!head.requires_grad()) continue;
+      const at::Tensor part = weight_gradient(head, logits, hidden.narrow(0, row, logits.size(0)));
+      if (part.defined()) head_gradient = head_gradient.defined() ? head_gradient.add_(part) : part;
+    }
+    return {hidden_gradient, head_gradient, {}, {}, {}};
+  }
+};
+}  // namespace
+
+at::Tensor cpu_selected_logprobs(const at::Tensor& hidden, const at::Tensor& head,
+                                 const std::vector<std::int64_t>& targets, float temperature,
+                                 std::int64_t tile_rows) {
+  if (at::GradMode::is_enabled()) {
+    return LogprobsFunction::apply(hidden.contiguous(), head, targets, static_cast<double>(temperature), tile_rows);
+  }
+  return choose(hidden.contiguous(), head, targets, 1.0F / temperature, tile_rows).logprobs;
+}
+
+float token_logprob(const float* logits, std::int64_t vocabulary, std::int64_t target, float temperature) {
+  const float inverse_temperature = 1.0F / temperature;
+  const float log_sum = float_kernels().log_sum_exp(logits, vocabulary, inverse_temperature);
+  return logprob_of(logits[target], inverse_temperature, log_sum);
+}
+}  // namespace corisco::model

@@ -1,0 +1,146 @@
+// Reads config.json and generation_config.json of a Hugging Face folder into a DecoderConfig.
+// Pure; any thread. Never guesses: a field whose meaning this code lacks is an error that names it.
+#include "corisco/model/config.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "corisco/base/files.h"
+#include "corisco/base/strings.h"
+
+namespace corisco::model {
+namespace {
+using Json = nlohmann::json;
+
+// A field that is absent or null has its fallback, as in transformers.
+template <class T>
+T field(const Json& json, const char* name, T fallback) {
+  const auto found = json.find(name);
+  return found == json.end() || found->is_null() ? fallback : found->get<T>();
+}
+
+Result<Json> parse_file(const std::string& path) {
+  CORISCO_TRY(const std::string text, files::read(path));
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return Error{Code::invalid_argument, cat(path, " is not a JSON object")};
+  return json;
+}
+
+void append_end_ids(const Json& json, std::vector<std::int32_t>& ids) {
+  const auto found = json.find("eos_token_id");
+  if (found == json.end() || found->is_null()) return;
+  const auto more = found->is_array() ? found->get<std::vector<std::int32_t>>()
+                                      : std::vector<std::int32_t>{found->get<std::int32_t>()};
+  for (const auto id : more) {
+    if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+  }
+}
+
+// The old form has rope_theta beside rope_scaling, the new one everything in rope_parameters.
+RopeConfig read_rope(const Json& json, std::int64_t max_position) {
+  Json scaling = field<Json>(json, "rope_parameters", Json::object());
+  if (scaling.empty()) scaling = field<Json>(json, "rope_scaling", Json::object());
+  RopeConfig rope;
+  rope.theta = field(scaling, "rope_theta", field(json, "rope_theta", 10000.0));
+  rope.type = field<std::string>(scaling, "rope_type", field<std::string>(scaling, "type", "default"));
+  rope.factor = field(scaling, "factor", 1.0);
+  rope.low_freq_factor = field(scaling, "low_freq_factor", 1.0);
+  rope.high_freq_factor = field(scaling, "high_freq_factor", 4.0);
+  rope.beta_fast = field(scaling, "beta_fast", 32.0);
+  rope.beta_slow = field(scaling, "beta_slow", 1.0);
+  rope.attention_factor = field(scaling, "attention_factor", 0.0);
+  rope.original_max_position = field(scaling, "original_max_position_embeddings",
+                                     field(json, "original_max_position_embeddings", max_position));
+  return rope;
+}
+
+std::string rope_problem(const Json& json, const RopeConfig& rope) {
+  static const std::vector<std::string> known{"default", "linear", "llama3", "yarn"};
+  if (std::find(known.begin(), known.end(), rope.type) == known.end()) {
+    return cat("rope type \"", rope.type, "\" is not supported; known: ", join(known, ", "));
+  }
+  Json scaling = field<Json>(json, "rope_parameters", Json::object());
+  if (scaling.empty()) scaling = field<Json>(json, "rope_scaling", Json::object());
+  for (const char* name : {"mscale", "mscale_all_dim"}) {
+    if (field(scaling, name, 0.0) != 0) return cat("rope field ", name, " is not supported");
+  }
+  if (!field(scaling, "truncate", true)) return "rope field truncate: false is not supported";
+  if (field(scaling, "partial_rotary_factor", field(json, "partial_rotary_factor", 1.0)) != 1.0) {
+    return "partial_rotary_factor other than 1 is not supported";
+  }
+  if (rope.type != "default" && !(rope.factor >= 1)) return cat("rope factor is ", rope.factor, ", below 1");
+  return "";
+}
+
+std::string semantics_problem(const Json& json, const DecoderConfig& config) {
+  if (config.architecture != "LlamaForCausalLM") {
+    return cat("architecture \"", config.architecture, "\" is not supported; known: LlamaForCausalLM");
+  }
+  if (json.contains("quantization_config")) return "quantization_config: quantised checkpoints are not supported";
+  const auto activation = field<std::string>(json, "hidden_act", "silu");
+  if (activation != "silu" && activation != "swish") return cat("hidden_act \"", activation, "\" is not supported; known: silu");
+  if (field(json, "sliding_window", std::int64_t{0}) > 0) return "sliding_window is not supported";
+  if (field(json, "attention_dropout", 0.0) != 0) return "attention_dropout other than 0 is not supported";
+  return rope_problem(json, config.rope);
+}
+
+std::string shape_problem(const DecoderConfig& config) {
+  const std::pair<const char*, std::int64_t> sizes[] = {
+      {"hidden_size", config.hidden_size},   {"intermediate_size", config.intermediate_size},
+      {"num_hidden_layers", config.num_layers}, {"num_attention_heads", config.num_heads},
+      {"num_key_value_heads", config.num_kv_heads}, {"head_dim", config.head_dim},
+      {"vocab_size", config.vocab_size},     {"max_position_embeddings", config.max_position}};
+  for (const auto& [name, size] : sizes) {
+    if (size < 1) return cat(name, " is ", size, "; it must be at least 1");
+  }
+  if (config.num_heads % config.num_kv_heads != 0) {
+    return cat("num_attention_heads ", config.num_heads, " is not a multiple of num_key_value_heads ",
+               config.num_kv_heads);
+  }
+  if (config.head_dim % 2 != 0) return cat("head_dim ", config.head_dim, " is odd");
+  if (config.head_dim > 512) return cat("head_dim ", config.head_dim, " is above 512");
+  return "";
+}
+
+DecoderConfig read_fields(const Json& json) {
+  DecoderConfig config;
+  const auto architectures = field<std::vector<std::string>>(json, "architectures", {"LlamaForCausalLM"});
+  if (!architectures.empty()) config.architecture = architectures.front();
+  config.hidden_size = field<std::int64_t>(json, "hidden_size", 0);
+  config.intermediate_size = field<std::int64_t>(json, "intermediate_size", 0);
+  config.num_layers = field<std::int64_t>(json, "num_hidden_layers", 0);
+  config.num_heads = field<std::int64_t>(json, "num_attention_heads", 0);
+  config.num_kv_heads = field(json, "num_key_value_heads", config.num_heads);
+  config.head_dim = field<std::int64_t>(
+      json, "head_dim", config.num_heads > 0 ? config.hidden_size / config.num_heads : 0);
+  config.vocab_size = field<std::int64_t>(json, "vocab_size", 0);
+  config.max_position = field<std::int64_t>(json, "max_position_embeddings", 2048);
+  config.norm_epsilon = field(json, "rms_norm_eps", 1e-6);
+  config.attention_bias = field(json, "attention_bias", false);
+  config.mlp_bias = field(json, "mlp_bias", false);
+  config.tie_embeddings = field(json, "tie_word_embeddings", false);
+  config.dtype = field<std::string>(json, "dtype", field<std::string>(json, "torch_dtype", "float32"));
+  config.rope = read_rope(json, config.max_position);
+  append_end_ids(json, config.end_ids);
+  return config;
+}
+}  // namespace
+
+Result<DecoderConfig> read_config(const std::string& folder) {
+  const std::string path = folder + "/config.json";
+  CORISCO_TRY(const Json json, parse_file(path));
+  try {
+    DecoderConfig config = read_fields(json);
+    std::string problem = semantics_problem(json, config);
+    if (problem.empty()) problem = shape_problem(config);
+    if (!problem.empty()) return Error{Code::invalid_argument, cat(path, ": ", problem)};
+    const auto generation = parse_file(folder + "/generation_config.json");
+    if (generation.ok()) append_end_ids(generation.value(), config.end_ids);
+    else if (generation.error().code != Code::not_found) return generation.error();
+    return config;
+  } catch (const nlohmann::json::exception& error) {
+    return Error{Code::invalid_argument, cat(path, ": a field has the wrong type: ", error.what())};
+  }
+}
+}  // namespace corisco::model

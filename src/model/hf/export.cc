@@ -1,0 +1,63 @@
+// A decoder as a Hugging Face folder that other programs load. Streams the weights' own memory;
+// never renames or deletes: the caller makes the folder appear whole.
+#include <ATen/core/Tensor.h>
+
+#include <nlohmann/json.hpp>
+
+#include "corisco/base/files.h"
+#include "corisco/base/strings.h"
+#include "corisco/model/decoder.h"
+#include "model/hf/safetensors.h"
+
+namespace corisco::model {
+namespace {
+constexpr std::size_t kShardBytesMax = 5'000'000'000;
+
+// Copied as they are where they exist; config.json is written anew.
+constexpr const char* kCompanions[] = {
+    "generation_config.json", "tokenizer.json",  "tokenizer_config.json", "chat_template.jinja",
+    "chat_template.json",     "vocab.json",      "merges.txt",            "special_tokens_map.json",
+    "added_tokens.json",      "tokenizer.model", "LICENSE"};
+
+Result<void> copy_companions(const std::string& from, const std::string& to) {
+  for (const char* name : kCompanions) {
+    const auto content = files::read(cat(from, "/", name));
+    if (content.ok()) CORISCO_CHECK(files::write_atomically(cat(to, "/", name), content.value()));
+    else if (content.error().code != Code::not_found) return content.error();
+  }
+  return {};
+}
+
+// The source's config with the type that the weights now have, under the key that it uses.
+Result<void> write_config(const std::string& from, const std::string& to, const char* type) {
+  CORISCO_TRY(const std::string text, files::read(from + "/config.json"));
+  auto json = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return Error{Code::invalid_argument, cat(from, "/config.json is not a JSON object")};
+  if (json.contains("torch_dtype") || !json.contains("dtype")) json["torch_dtype"] = type;
+  if (json.contains("dtype")) json["dtype"] = type;
+  return files::write_atomically(to + "/config.json", json.dump(2) + "\n");
+}
+
+hf::StoredTensor stored(const std::string& name, const at::Tensor& tensor) {
+  return {.name = name,
+          .type = tensor.scalar_type() == at::kBFloat16 ? hf::ElementType::bfloat16 : hf::ElementType::float32,
+          .shape = tensor.sizes().vec(),
+          .data = static_cast<const std::byte*>(tensor.const_data_ptr()),
+          .bytes = tensor.nbytes()};
+}
+}  // namespace
+
+Result<void> export_hugging_face(Decoder& decoder, const std::string& source_folder, const std::string& folder) {
+  std::vector<at::Tensor> kept;        // copies of what does not lie on the CPU
+  std::vector<hf::StoredTensor> tensors;
+  for (const auto& [name, tensor] : decoder.hugging_face_tensors()) {
+    kept.push_back(tensor.cpu().contiguous());
+    tensors.push_back(stored(name, kept.back()));
+  }
+  const bool is_bfloat16 = kept.front().scalar_type() == at::kBFloat16;
+  CORISCO_CHECK(hf::write_checkpoint(folder, tensors, kShardBytesMax));
+  CORISCO_CHECK(write_config(source_folder, folder, is_bfloat16 ? "bfloat16" : "float32"));
+  CORISCO_CHECK(copy_companions(source_folder, folder));
+  return files::sync_folder(folder);
+}
+}  // namespace corisco::model

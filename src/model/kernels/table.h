@@ -1,0 +1,99 @@
+// The CPU kernels' entry points, one table per instruction set and storage type.
+// Kernels are serial over the range that they are given, allocate nothing, call no library but
+// logf, sum in float32 in an order that depends on the row alone, and know neither torch nor threads.
+#pragma once
+#include <cstdint>
+
+#include "corisco/model/attention_plan.h"
+
+namespace corisco::model::kernels {
+enum class Storage : std::uint8_t { float32, bfloat16 };
+
+// Rows of heads. A stride counts elements between rows. queries, keys and values may lie in one
+// tensor or in different ones; output [T, Hq, D]; log_sums [T, Hq] may be null.
+struct Attention {
+  const void* queries = nullptr;
+  const void* keys = nullptr;
+  const void* values = nullptr;
+  std::int64_t query_stride = 0, kv_stride = 0;
+  const std::int32_t* begin = nullptr;
+  const KeySpan* spans = nullptr;
+  std::int64_t num_heads = 0, num_kv_heads = 0, head_dim = 0;
+  float scale = 1;
+  void* output = nullptr;
+  float* log_sums = nullptr;
+};
+
+// output_gradient [T, Hq, D]; query_gradient with query_stride; key and value gradients are float32
+// [T, D] of one key head, added to.
+struct AttentionGradient {
+  const void* output_gradient = nullptr;
+  void* query_gradient = nullptr;
+  float* key_gradient = nullptr;
+  float* value_gradient = nullptr;
+};
+
+struct Norm {
+  const void* input = nullptr;       // [T, width]
+  const void* addend = nullptr;      // [T, width] or null: sum = input + addend
+  const void* weight = nullptr;      // [width]
+  void* sum = nullptr;               // may be input; unused without addend
+  void* output = nullptr;            // [T, width]
+  float* inverse_rms = nullptr;      // [T]
+  std::int64_t width = 0;
+  float epsilon = 0;
+};
+
+struct NormGradient {
+  const void* sum = nullptr;         // what was normalised
+  const void* weight = nullptr;
+  const float* inverse_rms = nullptr;
+  const void* output_gradient = nullptr;
+  const void* sum_gradient = nullptr;  // or null
+  void* input_gradient = nullptr;
+  float* weight_gradient = nullptr;  // [width], added to
+  std::int64_t num_rows = 0, width = 0;
+};
+
+struct Table {
+  const char* instruction_set;
+  // Rows begin .. end - 1 of each.
+  void (*norm)(const Norm&, std::int64_t begin, std::int64_t end);
+  void (*norm_input_gradient)(const NormGradient&, std::int64_t begin, std::int64_t end);
+  // Columns begin .. end - 1, over all rows in order.
+  void (*norm_weight_gradient)(const NormGradient&, std::int64_t begin, std::int64_t end);
+  // gate_up [T, 2 width] -> output [T, width] = silu(gate) * up.
+  void (*swiglu)(const void* gate_up, void* output, std::int64_t width, std::int64_t begin, std::int64_t end);
+  void (*swiglu_gradient)(const void* gate_up, const void* output_gradient, void* gradient,
+                          std::int64_t width, std::int64_t begin, std::int64_t end);
+  // Turns num_heads heads at the front of each row; direction -1 turns back.
+  void (*rotate)(void* rows, std::int64_t stride, std::int64_t num_heads, std::int64_t head_dim,
+                 const float* cosines, const float* sines, float direction, std::int64_t begin,
+                 std::int64_t end);
+  // One query row and all query heads of one key head. scratch: scratch_floats(...).
+  void (*attend)(const Attention&, std::int64_t row, std::int64_t kv_head, float* scratch);
+  void (*attend_gradient)(const Attention&, const AttentionGradient&, std::int64_t row,
+                          std::int64_t kv_head, float* scratch);
+  // log(sum(exp(logits * inverse_temperature))).
+  float (*log_sum_exp)(const float* logits, std::int64_t count, float inverse_temperature);
+  // In place: d (logprob of target) / d logits, times gradient.
+  void (*logprob_gradient)(float* logits, std::int64_t count, float inverse_temperature, float log_sum,
+                           std::int64_t target, float gradient);
+};
+
+// Room for a row of at most num_keys keys.
+constexpr std::int64_t scratch_floats(std::int64_t num_keys, std::int64_t num_heads, std::int64_t num_kv_heads,
+                                      std::int64_t head_dim) {
+  const std::int64_t group = num_heads / num_kv_heads;
+  return (num_keys + 32) * (group + 1) + 3 * group * (head_dim + 32);
+}
+
+// The best that this CPU runs, chosen once.
+const Table& table(Storage storage);
+// A named one, for tests: baseline, avx2, avx512; null if this CPU does not run it.
+const Table* table(const char* instruction_set, Storage storage);
+
+namespace baseline { const Table& table(Storage storage); }
+namespace avx2 { const Table& table(Storage storage); }
+namespace avx512 { const Table& table(Storage storage); }
+}  // namespace corisco::model::kernels

@@ -1,0 +1,93 @@
+#include "model/linear.h"
+
+#include <ATen/ops/add.h>
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "corisco/base/strings.h"
+
+namespace corisco::model {
+namespace {
+at::Tensor tiled_product(const at::Tensor& x, const at::Tensor& weight, std::int64_t tile_rows) {
+  const std::int64_t rows = x.size(0);
+  const at::Tensor transposed = weight.t();
+  at::Tensor result = at::empty({rows, weight.size(0)}, x.options());
+  for (std::int64_t row = 0; row < rows; row += tile_rows) {
+    const std::int64_t count = std::min(tile_rows, rows - row);
+    at::Tensor to = result.narrow(0, row, count);
+    const at::Tensor from = x.narrow(0, row, count);
+    if (count == tile_rows) {
+      at::mm_out(to, from, transposed);
+    } else {
+      at::Tensor tile = at::zeros({tile_rows, x.size(1)}, x.options());
+      tile.narrow(0, 0, count).copy_(from);
+      to.copy_(at::mm(tile, transposed).narrow(0, 0, count));
+    }
+  }
+  return result;
+}
+
+// Numbers that look like activations, different for every seed, without torch's generator.
+at::Tensor test_rows(const at::Tensor& weight, std::int64_t rows, int seed) {
+  at::Tensor values = at::empty({rows, weight.size(1)}, at::kFloat);
+  float* to = values.mutable_data_ptr<float>();
+  for (std::int64_t i = 0; i < values.numel(); ++i) {
+    to[i] = std::sin(static_cast<float>(i % 7919) * 12.9898F + static_cast<float>(seed) * 78.233F);
+  }
+  return values.to(weight.scalar_type());
+}
+}  // namespace
+
+at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                   std::int64_t tile_rows) {
+  if (tile_rows == 0) {
+    return bias.defined() ? at::linear(x, weight, bias) : at::linear(x, weight);
+  }
+  at::Tensor result = tiled_product(x, weight, tile_rows);
+  if (bias.defined()) result.add_(bias);
+  return result;
+}
+
+at::Tensor weight_gradient(const at::Tensor& weight, const at::Tensor& gradient, const at::Tensor& x) {
+  at::Tensor& sum = weight.mutable_grad();
+  if (!weight.is_leaf() || !sum.defined()) return pass_gradient(weight, at::mm(gradient.t(), x));
+  at::addmm_out(sum, sum, gradient.t(), x);
+  return {};
+}
+
+at::Tensor pass_gradient(const at::Tensor& parameter, const at::Tensor& gradient) {
+  if (!parameter.is_leaf()) return gradient;
+  at::Tensor& sum = parameter.mutable_grad();
+  if (sum.defined()) sum.add_(gradient);
+  else sum = gradient;
+  return {};
+}
+
+std::string tile_problem(const at::Tensor& weight, std::int64_t tile_rows) {
+  const at::Tensor rows = test_rows(weight, tile_rows, 1);
+  const at::Tensor expected = tiled_product(rows, weight, tile_rows);
+  for (const std::int64_t shift : {std::int64_t{1}, std::int64_t{7}, tile_rows / 2 + 1, tile_rows - 1}) {
+    // Row i moves to place (i + shift), the places before it are filled with other numbers.
+    at::Tensor moved = test_rows(weight, tile_rows, 2);
+    moved.narrow(0, shift, tile_rows - shift).copy_(rows.narrow(0, 0, tile_rows - shift));
+    const at::Tensor result = tiled_product(moved, weight, tile_rows);
+    if (!at::equal(result.narrow(0, shift, tile_rows - shift), expected.narrow(0, 0, tile_rows - shift))) {
+      return cat("a row's product with a ", weight.size(0), " x ", weight.size(1),
+                 " weight changes with its place among ", tile_rows, " rows");
+    }
+    const at::Tensor few = tiled_product(rows.narrow(0, 0, shift), weight, tile_rows);
+    if (!at::equal(few, expected.narrow(0, 0, shift))) {
+      return cat("a row's product with a ", weight.size(0), " x ", weight.size(1),
+                 " weight changes with the number of rows");
+    }
+  }
+  return "";
+}
+}  // namespace corisco::model

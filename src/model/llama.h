@@ -1,0 +1,39 @@
+// The Llama decoder: weights and the operations of one device, put together.
+#pragma once
+#include <memory>
+
+#include "corisco/model/decoder.h"
+#include "model/ops.h"
+#include "model/weights.h"
+
+namespace corisco::model {
+enum class OpsKind : std::uint8_t { own_kernels, aten };
+
+class LlamaDecoder final : public Decoder {
+ public:
+  LlamaDecoder(DecoderConfig config, LlamaWeights weights, OpsKind kind, bool deterministic);
+
+  at::Tensor hidden(const ForwardInput& input) override;
+  at::Tensor logits(const at::Tensor& hidden) override;
+  at::Tensor selected_logprobs(const at::Tensor& hidden, const std::vector<std::int64_t>& targets,
+                               float temperature) override;
+  const DecoderConfig& config() const override { return config_; }
+  std::vector<NamedTensor> parameters() override { return fused_parameters(weights_); }
+  std::vector<NamedTensor> hugging_face_tensors() override { return hugging_face_views(config_, weights_); }
+  KvStore make_kv_store(std::int64_t rows) const override;
+  std::int64_t kv_bytes_per_token() const override;
+  void refresh_derived() override {}  // this architecture computes with the weights themselves
+  std::unique_ptr<Decoder> frozen_copy() override;
+
+ private:
+  at::Tensor layer(const LayerWeights& weights, std::size_t index, at::Tensor& stream, const at::Tensor& addend,
+                   const std::shared_ptr<Pass>& pass, KvStore* cache) const;
+  void check(const ForwardInput& input) const;
+
+  const DecoderConfig config_;
+  const LlamaWeights weights_;
+  const OpsKind kind_;
+  const bool deterministic_;
+  const std::unique_ptr<Ops> ops_;
+};
+}  // namespace corisco::model

@@ -1,0 +1,59 @@
+// What a decoder is made of, on one kind of device: CpuOps runs our kernels, AtenOps plain ATen
+// calls (any device, and the reference that the tests compare CpuOps with).
+// With grad mode on every operation records autograd; the backward of a parameter adds to grad() of
+// the leaf in place. Lives on the device thread.
+#pragma once
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "corisco/model/decoder.h"
+#include "model/rope.h"
+
+namespace corisco::model {
+struct HeadShape {
+  std::int64_t num_heads = 0, num_kv_heads = 0, head_dim = 0;
+  std::int64_t query_width() const { return num_heads * head_dim; }
+  std::int64_t kv_width() const { return num_kv_heads * head_dim; }
+  std::int64_t qkv_width() const { return query_width() + 2 * kv_width(); }
+};
+
+struct OpsOptions {
+  HeadShape heads;
+  RopeFrequencies rope;
+  float norm_epsilon = 1e-5F;
+  std::int64_t tile_rows = 0;         // rows of each product of a linear; 0: all at once
+};
+
+// What the layers of one pass share: angles, the attention plan in the form of the device.
+struct Pass {
+  virtual ~Pass() = default;
+};
+
+struct Normed {
+  at::Tensor sum;                     // hidden + addend
+  at::Tensor output;                  // its norm
+};
+
+class Ops {
+ public:
+  virtual ~Ops() = default;
+  virtual std::shared_ptr<Pass> begin(const ForwardInput& input) const = 0;
+  virtual at::Tensor embed(const at::Tensor& weight, const std::vector<std::int64_t>& ids) const = 0;
+  // addend may be undefined. Without grad mode hidden itself becomes the sum.
+  virtual Normed norm(const at::Tensor& hidden, const at::Tensor& addend, const at::Tensor& weight) const = 0;
+  // x weight^T + bias; bias may be undefined.
+  virtual at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) const = 0;
+  // qkv [T, qkv_width], overwritten -> [T, query_width]. cache: null, or where keys and values go.
+  virtual at::Tensor attention(const at::Tensor& qkv, const std::shared_ptr<Pass>& pass, KvStore* cache,
+                               std::size_t layer) const = 0;
+  virtual at::Tensor swiglu(const at::Tensor& gate_up) const = 0;  // [T, 2 I] -> [T, I]
+  virtual at::Tensor selected_logprobs(const at::Tensor& hidden, const at::Tensor& head,
+                                       const std::vector<std::int64_t>& targets, float temperature) const = 0;
+};
+
+std::unique_ptr<Ops> make_cpu_ops(OpsOptions options);
+std::unique_ptr<Ops> make_aten_ops(OpsOptions options);
+}  // namespace corisco::model

@@ -1,0 +1,21 @@
+// The processes below this one: found, signalled, reaped. For processes with one thread that are
+// child subreapers (PR_SET_CHILD_SUBREAPER): whatever its descendants do (setsid, double fork),
+// orphans come back as children, so that "no child left" means "no descendant left".
+// Never blocks.
+#pragma once
+#include <sys/types.h>
+
+#include <functional>
+#include <set>
+#include <vector>
+
+namespace corisco::rollouts {
+// All descendants but those in except and below them. A snapshot: look again until there are none.
+std::vector<pid_t> descendants(const std::set<pid_t>& except = {});
+void signal_all(const std::vector<pid_t>& pids, int signal);
+// Stops them first, so that a fork bomb cannot outrun the look, then kills what it found.
+void kill_descendants(const std::set<pid_t>& except = {});
+
+// Reaps every child that has ended. False once there is no child at all, ended or running.
+bool reap(const std::function<void(pid_t pid, int status)>& on_reaped);
+}  // namespace corisco::rollouts

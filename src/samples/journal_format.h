@@ -1,0 +1,42 @@
+// The framing of journal.bin, format 1 (described in corisco/samples/journal.h): pure functions
+// over bytes, shared by the writer, the reader and the tests.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "corisco/base/result.h"
+
+namespace corisco::samples {
+inline constexpr std::uint32_t kJournalFormat = 1;
+inline constexpr std::size_t kRecordHeadBytes = 17;
+inline constexpr const char* kJournalName = "journal.bin";
+
+std::string journal_head(const std::string& run_id);
+std::string framed(std::uint8_t type, std::uint64_t sequence, std::string_view payload);
+
+// The head of a journal. length 0: the bytes are a beginning of a head, torn while it was made.
+struct JournalHead {
+  std::string run_id;
+  std::size_t length = 0;
+};
+// The error says that it is no journal, a newer format, or damaged.
+Result<JournalHead> read_head(std::string_view bytes);
+
+struct Frame {
+  std::uint8_t type = 0;
+  std::uint64_t sequence = 0;
+  std::string_view payload;
+  std::size_t length = 0;  // with its head
+};
+// Frames from offset begin on, in order; for_each returns an error to stop.
+// A bad frame that no good one follows is a torn tail, and its offset is the end; otherwise the
+// error names the offset of the damage.
+struct Frames {
+  std::size_t end = 0;  // after the last good frame
+  std::uint64_t last_sequence = 0;
+};
+Result<Frames> read_frames(std::string_view bytes, std::size_t begin,
+                           const std::function<Result<void>(const Frame&)>& for_each);
+}  // namespace corisco::samples

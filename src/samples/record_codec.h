@@ -1,0 +1,19 @@
+// Record <-> the bytes of its payload, format 1. The order of the fields is the order in which
+// fields_of() names them in record_codec.cc, the same code for writing and reading.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "corisco/base/result.h"
+#include "corisco/samples/journal.h"
+
+namespace corisco::samples {
+// GroupOpened is 1, and so on in the order of Record.
+std::uint8_t type_of(const Record& record);
+std::string encode(const Record& record);
+// The error says what the payload has too little or too much of, or which value is unknown.
+Result<Record> decode(std::uint8_t type, std::string_view payload);
+// About how many bytes encode() will make, without making them.
+std::size_t encoded_bytes(const Record& record);
+}  // namespace corisco::samples

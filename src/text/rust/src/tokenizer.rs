@@ -1,0 +1,43 @@
+//! One tokenizer.json: text to ids, with or without recognising special tokens in the text.
+//! Immutable after creation; any thread. Never truncates, pads or adds tokens of its own.
+
+use crate::abi::Failure;
+use crate::vocabulary::Vocabulary;
+
+pub struct Tokenizer {
+    with_special: tokenizers::Tokenizer,
+    // The crate keeps the choice inside the tokenizer, so there are two of them.
+    plain: tokenizers::Tokenizer,
+    vocabulary: Vocabulary,
+}
+
+impl Tokenizer {
+    pub fn from_json(json: &[u8]) -> Result<Self, Failure> {
+        let mut with_special = tokenizers::Tokenizer::from_bytes(json)
+            .map_err(|error| Failure::new(format!("it is not a tokenizer that can be read: {error}")))?;
+        with_special.with_padding(None);
+        with_special
+            .with_truncation(None)
+            .map_err(|error| Failure::new(format!("its truncation cannot be turned off: {error}")))?;
+        let vocabulary = Vocabulary::of(&with_special)?;
+        let mut plain = with_special.clone();
+        plain.set_encode_special_tokens(true);
+        Ok(Tokenizer { with_special, plain, vocabulary })
+    }
+
+    pub fn encode(&self, text: &str, with_special: bool) -> Result<Vec<i32>, Failure> {
+        let tokenizer = if with_special { &self.with_special } else { &self.plain };
+        let encoding = tokenizer
+            .encode_fast(text, false)
+            .map_err(|error| Failure::new(format!("the text could not be encoded: {error}")))?;
+        Ok(encoding.get_ids().iter().map(|id| *id as i32).collect())
+    }
+
+    pub fn id_of(&self, token: &str) -> Option<i32> {
+        self.with_special.token_to_id(token).map(|id| id as i32)
+    }
+
+    pub fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+}

@@ -1,0 +1,119 @@
+// The parts of the app that need no daemon: what a person reads, and what a run leaves in its folder.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "app/evaluation.h"
+#include "app/progress.h"
+#include "app/run_folder.h"
+#include "app/train_batch.h"
+#include "corisco/base/files.h"
+
+namespace corisco::app {
+namespace {
+namespace fs = std::filesystem;
+
+struct Folder {
+  Folder() {
+    char name[] = "/tmp/corisco-app-XXXXXX";
+    path = ::mkdtemp(name);
+  }
+  ~Folder() { fs::remove_all(path); }
+  std::string path;
+};
+
+TEST(DurationText, ReadsLikeAClock) {
+  EXPECT_EQ(duration_text(0.4), "0 s");
+  EXPECT_EQ(duration_text(59.4), "59 s");
+  EXPECT_EQ(duration_text(65), "1 min 05 s");
+  EXPECT_EQ(duration_text(3600), "60 min 00 s");
+}
+
+TEST(UpdateLine, NamesWhatAPersonAsksFor) {
+  UpdateLine line{3, 60, {}, {4.25, 0.5, 9, 0.25}, 250.4, 123};
+  line.report.policy_version = PolicyVersion{3};
+  line.report.reward_mean = 0.3125;
+  line.report.num_groups = 8;
+  line.report.num_constant_groups = 2;
+  EXPECT_EQ(to_text(line),
+            "update 3/60  version 3  reward 0.312  groups 8 (2 constant)  250 tokens/s  generating 4.2 s  "
+            "draining 0.5 s  training 9.2 s  left 2 min 03 s");
+}
+
+TEST(Progress, EstimatesTheTimeLeftFromTheUpdatesSoFar) {
+  Progress progress(10);
+  const auto line = progress.update_done(4, {}, {1, 1, 7, 1}, 500);
+  EXPECT_DOUBLE_EQ(line.seconds_left, 60);
+  EXPECT_DOUBLE_EQ(line.tokens_per_second, 50);
+  const auto next = progress.update_done(5, {}, {11, 1, 7, 1}, 900);
+  EXPECT_DOUBLE_EQ(next.seconds_left, 5 * (0.7 * 10 + 0.3 * 20));
+  EXPECT_DOUBLE_EQ(next.tokens_per_second, 20);
+}
+
+TEST(RunFolder, IsNumberedUnlessResumed) {
+  Folder scratch;
+  config::Run run;
+  run.folder = scratch.path;
+  run.name = "trial";
+  EXPECT_EQ(open_run_folder(run, true).error().code, Code::not_found);
+  EXPECT_EQ(open_run_folder(run, false).value().name, "trial");
+  EXPECT_EQ(open_run_folder(run, false).value().name, "trial-2");
+  EXPECT_EQ(open_run_folder(run, false).value().name, "trial-3");
+  const auto resumed = open_run_folder(run, true).value();
+  EXPECT_EQ(resumed.name, "trial-3");
+  EXPECT_TRUE(resumed.is_resumed);
+  EXPECT_TRUE(fs::exists(resumed.checkpoints()));
+}
+
+FinishedRollout finished(std::uint64_t id, Outcome outcome, std::optional<double> reward, const char* task) {
+  FinishedRollout rollout;
+  rollout.spec.id = RolloutId{id};
+  rollout.spec.task_json = task;
+  rollout.outcome = outcome;
+  rollout.reward = reward;
+  return rollout;
+}
+
+TEST(Evaluation, AveragesByKindAndLeavesInfrastructureOut) {
+  Folder scratch;
+  const auto tasks = rollouts::Tasks::of({{"a", R"({"kind":"x"})"}, {"b", R"({"kind":"y"})"}}, false, 0);
+  std::uint64_t next = 0;
+  Evaluation evaluation(tasks, 2, scratch.path,
+                        [&](const rollouts::Task&, std::uint64_t, std::uint32_t) -> Result<RolloutId> { return RolloutId{++next}; });
+  std::optional<EvaluationResult> result;
+  evaluation.start(PolicyVersion{7}, [&](const EvaluationResult& given) { result = given; });
+  EXPECT_FALSE(evaluation.take(finished(99, Outcome::completed, 1, "{}")));
+  EXPECT_TRUE(evaluation.take(finished(2, Outcome::completed, 0.5, R"({"kind":"x"})")));
+  EXPECT_TRUE(evaluation.take(finished(1, Outcome::timed_out, 0.25, R"({"kind":"x"})")));
+  EXPECT_TRUE(evaluation.take(finished(3, Outcome::spawn_failed, std::nullopt, R"({"kind":"y"})")));
+  EXPECT_FALSE(result);
+  EXPECT_TRUE(evaluation.take(finished(4, Outcome::completed, 1, R"({"kind":"y"})")));
+  ASSERT_TRUE(result);
+  EXPECT_DOUBLE_EQ(result->all.mean(), 1.75 / 3);
+  EXPECT_DOUBLE_EQ(result->by_kind["x"].mean(), 0.375);
+  EXPECT_EQ(result->num_failed, 1U);
+  const auto content = files::read(scratch.path + "/evaluation-7.jsonl").value();
+  EXPECT_EQ(std::count(content.begin(), content.end(), '\n'), 4);
+  EXPECT_LT(content.find("\"rollout\":1"), content.find("\"rollout\":2"));
+}
+
+TEST(TrainBatch, KeepsInvalidRolloutsOutAndOrdersByTask) {
+  metrics::Registry metrics;
+  std::vector<std::unique_ptr<Group>> groups;
+  for (const std::uint64_t occurrence : {5, 2}) {
+    auto group = std::make_unique<Group>();
+    group->id = GroupId{occurrence};
+    group->task_occurrence = occurrence;
+    group->rollouts.push_back(finished(1, Outcome::completed, 0.5, "{}"));
+    group->rollouts.push_back(finished(2, Outcome::engine_failed, std::nullopt, "{}"));
+    groups.push_back(std::move(group));
+  }
+  const auto batch = make_train_batch(groups, MergeLevel::trajectory, metrics);
+  ASSERT_EQ(batch.groups.size(), 2U);
+  EXPECT_EQ(batch.groups[0].task_occurrence, 2U);
+  EXPECT_TRUE(batch.groups[0].rollouts[0].is_valid);
+  EXPECT_FALSE(batch.groups[0].rollouts[1].is_valid);
+  EXPECT_EQ(batch.groups[0].rollouts[0].reward, 0.5);
+}
+}  // namespace
+}  // namespace corisco::app

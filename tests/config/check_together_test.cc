@@ -1,0 +1,139 @@
+// What keys demand of each other: for each rule the nearest config that breaks it.
+#include <gtest/gtest.h>
+
+#include "corisco/config/load.h"
+
+namespace corisco::config {
+namespace {
+Config good() {
+  Config config;
+  config.model.path = "/m";
+  config.run.updates = 10;
+  config.rollouts.tasks = "/tasks.jsonl";
+  config.rollouts.harness.python = "/agent.py:solve";
+  return config;
+}
+
+// "path: message" of each problem, a line each.
+std::string problems_of(const Config& config) {
+  std::vector<Problem> problems;
+  check_together(config, problems);
+  std::string lines;
+  for (const auto& problem : problems) lines += problem.path + ": " + problem.message + "\n";
+  return lines;
+}
+
+template <class Change>
+std::string after(Change change) {
+  Config config = good();
+  change(config);
+  return problems_of(config);
+}
+
+TEST(CheckTogether, ServingAloneNeedsNoTasksAndNoHarness) {
+  Config config;
+  config.model.path = "/m";
+  EXPECT_EQ(problems_of(config), "");
+  EXPECT_EQ(problems_of(good()), "");
+}
+
+TEST(CheckTogether, TrainingNeedsTasks) {
+  EXPECT_EQ(after([](Config& c) { c.rollouts.tasks = ""; }),
+            "rollouts.tasks: is required when run.updates is above 0\n");
+}
+
+TEST(CheckTogether, ExactlyOneHarness) {
+  const std::string none =
+      "rollouts.harness: needs a command or a python function when run.updates or evaluation.tasks is set\n";
+  EXPECT_EQ(after([](Config& c) { c.rollouts.harness.python = ""; }), none);
+  EXPECT_EQ(after([](Config& c) {
+              c.rollouts.harness.python = "";
+              c.run.updates = 0;
+              c.evaluation.tasks = "/held.jsonl";
+            }),
+            none);
+  EXPECT_EQ(after([](Config& c) { c.rollouts.harness.command = {"agent"}; }),
+            "rollouts.harness.command: is given together with rollouts.harness.python; leave one out\n");
+  EXPECT_EQ(after([](Config& c) { c.rollouts.harness.python = "/agent.py"; }),
+            "rollouts.harness.python: \"/agent.py\" is not of the form file.py:function\n");
+}
+
+TEST(CheckTogether, TemplatesAreKnown) {
+  const auto with_word = [](const std::string& word) {
+    return after([&](Config& c) {
+      c.rollouts.harness.python = "";
+      c.rollouts.harness.command = {word};
+    });
+  };
+  EXPECT_EQ(with_word("{task.a.b} {base_url} {api_key} {rollout_id} {attempt} {task_file} {reward_file} "
+                      "{work_folder} {config_folder} {{plain}} {\"json\": 1}"),
+            "");
+  EXPECT_EQ(with_word("--url={baseurl}").find("rollouts.harness.command: {baseurl} in \"--url={baseurl}\" is none of "
+                                              "{task.KEY}, {base_url}, {api_key},"),
+            0U);
+  EXPECT_NE(with_word("{task}"), "");
+  EXPECT_NE(after([](Config& c) { c.rollouts.harness.env = {{"A", "{nothing}"}}; }), "");
+}
+
+TEST(CheckTogether, RewardsHaveTheirSourceAndNoOther) {
+  EXPECT_EQ(after([](Config& c) { c.rollouts.reward.source = "python"; }),
+            "rollouts.reward.python: must be file.py:function when rollouts.reward.source is python\n");
+  EXPECT_EQ(after([](Config& c) { c.rollouts.reward.source = "command"; }),
+            "rollouts.reward.command: is required when rollouts.reward.source is command\n");
+  EXPECT_EQ(after([](Config& c) { c.rollouts.reward.python = "/r.py:f"; }),
+            "rollouts.reward.python: has no effect when rollouts.reward.source is file\n");
+  EXPECT_EQ(after([](Config& c) { c.rollouts.reward.command = {"grade"}; }),
+            "rollouts.reward.command: has no effect when rollouts.reward.source is file\n");
+}
+
+// B = 4 groups an update. Age 2 allows (2 + 1) * 4 = 12 open groups.
+TEST(CheckTogether, OpenGroupsAreBoundedByAge) {
+  const auto with = [](const char* mode, std::uint32_t active, std::uint32_t age) {
+    return after([&](Config& c) {
+      c.coordinator.mode = mode;
+      c.coordinator.policy_age_max = age;
+      c.rollouts.groups_per_update = 4;
+      c.rollouts.groups_active_max = active;
+    });
+  };
+  EXPECT_EQ(with("sync", 0, 0), "");
+  EXPECT_EQ(with("sync", 4, 0), "");
+  EXPECT_EQ(with("sync", 5, 2),
+            "rollouts.groups_active_max: 5 is above rollouts.groups_per_update (4), which needs coordinator.mode "
+            "collocated_async\n");
+  EXPECT_EQ(with("sync", 3, 0),
+            "rollouts.groups_active_max: 3 is below rollouts.groups_per_update (4): no update could start\n");
+  EXPECT_EQ(with("collocated_async", 12, 2), "");
+  EXPECT_EQ(with("collocated_async", 13, 2),
+            "rollouts.groups_active_max: 13 is above (coordinator.policy_age_max + 1) * rollouts.groups_per_update = "
+            "12: groups would grow older than allowed\n");
+  EXPECT_EQ(with("collocated_async", 4, 0),
+            "coordinator.policy_age_max: must be at least 1 in collocated_async, which carries groups over\n");
+}
+
+TEST(CheckTogether, EngineAndTrainer) {
+  EXPECT_EQ(after([](Config& c) { c.engine.step_tokens_max = 63; }),
+            "engine.step_tokens_max: 63 is below engine.sequences_max (64): a step could not decode them all\n");
+  EXPECT_EQ(after([](Config& c) { c.engine.context_tokens_max = 1024; }),
+            "sampling.max_tokens: 1024 leaves no room for a prompt in engine.context_tokens_max (1024)\n");
+  EXPECT_EQ(after([](Config& c) { c.trainer.warmup_updates = 11; }),
+            "trainer.warmup_updates: 11 is above run.updates (10)\n");
+  EXPECT_NE(after([](Config& c) { c.trainer.dual_clip = 1.0F; }), "");
+  EXPECT_NE(after([](Config& c) { c.trainer.epsilon = 0.0F; }), "");
+  EXPECT_EQ(after([](Config& c) { c.trainer.dual_clip = 0.0F; }), "");
+}
+
+TEST(CheckTogether, AddressesAndNames) {
+  const auto listens = [](const char* address) { return after([&](Config& c) { c.gateway.listen = address; }); };
+  EXPECT_EQ(listens("[::1]:0"), "");
+  EXPECT_EQ(listens("127.0.0.1:65535"), "");
+  EXPECT_EQ(listens("localhost"), "gateway.listen: \"localhost\" is not host:port\n");
+  EXPECT_NE(listens("localhost:65536"), "");
+  EXPECT_NE(listens("localhost:80x"), "");
+  EXPECT_NE(listens(":80"), "");
+  EXPECT_EQ(after([](Config& c) { c.run.name = "a/b"; }), "run.name: \"a/b\" is not a folder's name\n");
+  EXPECT_NE(after([](Config& c) { c.run.name = ".."; }), "");
+  EXPECT_EQ(after([](Config& c) { c.evaluation.every = 5; }), "evaluation.every: needs evaluation.tasks\n");
+}
+}  // namespace
+}  // namespace corisco::config

@@ -1,0 +1,117 @@
+// Logits and gradients against transformers, on tiny random Llamas (scripts/golden/model.py).
+#include <ATen/ops/mean.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "golden.h"
+#include "support/tiny_model.h"
+
+namespace corisco::model {
+namespace {
+std::unique_ptr<Decoder> load(const std::string& variant, const std::string& dtype, bool deterministic) {
+  config::Model options;
+  options.dtype = dtype;
+  auto decoder = Decoder::load(testing::golden_folder(variant), options, deterministic);
+  EXPECT_TRUE(decoder.ok()) << decoder.error().message;
+  return std::move(decoder).value();
+}
+
+float largest_difference(const at::Tensor& result, const std::vector<float>& expected) {
+  EXPECT_EQ(static_cast<std::size_t>(result.numel()), expected.size());
+  const at::Tensor flat = result.contiguous();
+  float largest = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    largest = std::max(largest, std::fabs(flat.const_data_ptr<float>()[i] - expected[i]));
+  }
+  return largest;
+}
+
+float largest(const std::vector<float>& numbers) {
+  float result = 0;
+  for (const float x : numbers) result = std::max(result, std::fabs(x));
+  return result;
+}
+
+class GoldenLogits : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(GoldenLogits, MatchTransformersInFloat32) {
+  const auto expected = testing::read_floats(testing::golden_folder(GetParam()) + "/expected.safetensors");
+  for (const bool deterministic : {false, true}) {
+    const auto decoder = load(GetParam(), "float32", deterministic);
+    const auto hidden = decoder->hidden(testing::one_sequence(testing::to_ids(expected.at("ids"))));
+    EXPECT_LE(largest_difference(decoder->logits(hidden), expected.at("logits")), 1e-5F);
+  }
+}
+
+// Rounding weights' products to 8 bits of mantissa: logits of about 3 differ by a few hundredths.
+TEST_P(GoldenLogits, StayCloseInBfloat16) {
+  const auto expected = testing::read_floats(testing::golden_folder(GetParam()) + "/expected.safetensors");
+  const auto decoder = load(GetParam(), "bfloat16", false);
+  const auto hidden = decoder->hidden(testing::one_sequence(testing::to_ids(expected.at("ids"))));
+  const float difference = largest_difference(decoder->logits(hidden), expected.at("logits"));
+  EXPECT_LE(difference, 0.1F);
+  EXPECT_GT(difference, 1e-4F);  // it really computed in bfloat16
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, GoldenLogits,
+                         ::testing::Values("tied", "untied_biased", "one_kv_head", "linear", "llama3", "yarn"));
+
+// The parts of a fused parameter's gradient by Hugging Face name.
+std::vector<NamedTensor> gradients_by_name(Decoder& decoder) {
+  std::map<const void*, at::Tensor> gradients;
+  std::vector<NamedTensor> result;
+  for (const auto& fused : decoder.parameters()) {
+    for (const auto& view : decoder.hugging_face_tensors()) {
+      const auto offset = static_cast<const char*>(view.tensor.const_data_ptr()) -
+                          static_cast<const char*>(fused.tensor.const_data_ptr());
+      if (offset < 0 || offset >= static_cast<std::ptrdiff_t>(fused.tensor.nbytes())) continue;
+      const std::int64_t row = offset / static_cast<std::ptrdiff_t>(sizeof(float)) / fused.tensor.stride(0);
+      result.push_back({view.name, fused.tensor.grad().narrow(0, row, view.tensor.size(0))});
+    }
+  }
+  return result;
+}
+
+class GoldenGradients : public ::testing::TestWithParam<std::tuple<const char*, bool>> {};
+
+TEST_P(GoldenGradients, MatchTransformers) {
+  const auto [variant, deterministic] = GetParam();
+  const auto expected = testing::read_floats(testing::golden_folder(variant) + "/expected.safetensors");
+  auto ids = testing::to_ids(expected.at("ids"));
+  const auto decoder = load(variant, "float32", deterministic);
+  const auto hidden = decoder->hidden(testing::one_sequence(ids));
+  const auto rows = static_cast<std::int64_t>(ids.size()) - 1;
+  const std::vector<std::int64_t> targets(ids.begin() + 1, ids.end());
+  const at::Tensor loss = at::mean(decoder->selected_logprobs(hidden.narrow(0, 0, rows), targets, 1.0F)).neg();
+  EXPECT_NEAR(loss.item<float>(), expected.at("loss")[0], 2e-6F);
+  loss.backward();
+  std::size_t compared = 0;
+  for (const auto& [name, gradient] : gradients_by_name(*decoder)) {
+    const auto& values = expected.at("grad." + name);
+    EXPECT_LE(largest_difference(gradient, values), 1e-5F * largest(values)) << name;
+    ++compared;
+  }
+  EXPECT_EQ(compared, expected.size() - 3);  // ids, logits, loss
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, GoldenGradients,
+                         ::testing::Combine(::testing::Values("tied", "untied_biased"), ::testing::Bool()));
+
+// A second backward adds to the first one's gradients.
+TEST(Gradients, AddUp) {
+  const auto decoder = testing::tiny_decoder();
+  const std::vector<std::int64_t> ids{3, 1, 4, 1, 5}, targets{1, 4, 1, 5, 9};
+  std::vector<at::Tensor> once;
+  for (int pass = 0; pass < 2; ++pass) {
+    at::mean(decoder->selected_logprobs(decoder->hidden(testing::one_sequence(ids)), targets, 1.0F)).backward();
+    if (pass > 0) break;
+    for (const auto& parameter : decoder->parameters()) once.push_back(parameter.tensor.grad().clone());
+  }
+  for (std::size_t i = 0; i < once.size(); ++i) {
+    const at::Tensor twice = decoder->parameters()[i].tensor.grad();
+    EXPECT_TRUE(twice.allclose(once[i].mul(2), 1e-5, 1e-7)) << decoder->parameters()[i].name;
+  }
+}
+}  // namespace
+}  // namespace corisco::model

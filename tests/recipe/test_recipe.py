@@ -1,0 +1,126 @@
+"""The quickstart's recipe: its tasks are reproducible and held apart, its reward can't be had by tricks."""
+import importlib.util
+import json
+import pathlib
+import sys
+
+import pytest
+
+RECIPE = pathlib.Path(__file__).resolve().parents[2] / "configs" / "quickstart"
+sys.path.insert(0, str(RECIPE))
+import make_tasks  # noqa: E402
+import reward as grader  # noqa: E402
+
+
+def lines(name):
+    return [json.loads(line) for line in (RECIPE / name).read_text().splitlines()]
+
+
+def task(kind, topic="cats", turns=("Write one short sentence about cats.",), **fields):
+    return {"id": "t", "kind": kind, "topic": topic, "stem": make_tasks.stem(topic), "turns": list(turns), **fields}
+
+
+def graded(a_task, *replies, finish="stop"):
+    calls = [{"turn": i, "choice": 0, "messages": [], "reply": reply, "finish": finish, "num_tokens": 9}
+             for i, reply in enumerate(replies)]
+    return grader.reward(a_task, {"calls": calls})[0]
+
+
+def test_files_are_what_the_generator_makes():
+    assert (RECIPE / "tasks.jsonl").read_text() == make_tasks.as_lines(make_tasks.make(False, 48, 1))
+    assert (RECIPE / "heldout.jsonl").read_text() == make_tasks.as_lines(make_tasks.make(True, 8, 2))
+
+
+def test_heldout_shares_no_topic_word_person_or_wording_with_training():
+    train, heldout = lines("tasks.jsonl"), lines("heldout.jsonl")
+    assert {t["kind"] for t in train} == {t["kind"] for t in heldout}
+    for field in ("stem", "word", "label", "person", "place"):
+        shared = {t[field] for t in train if field in t} & {t[field] for t in heldout if field in t}
+        assert not shared, (field, shared)
+    for kind, wordings in make_tasks.WORDINGS.items():
+        assert len(set(wordings)) == len(wordings) >= 4, kind
+        kept = wordings[0].split("{")[0].strip("\" ")
+        if kept:
+            assert not any(kept in turn for t in train if t["kind"].endswith(kind) for turn in t["turns"]), kind
+
+
+@pytest.mark.parametrize("topic, stem", [("cats", "cat"), ("families", "famil"), ("the sun", "sun"),
+                                         ("potatoes", "potato"), ("chess", "chess"), ("bread", "bread")])
+def test_stems(topic, stem):
+    assert make_tasks.stem(topic) == stem
+
+
+def test_every_topic_names_itself():
+    for a_task in lines("tasks.jsonl") + lines("heldout.jsonl"):
+        assert grader.names(f"I like {a_task['topic']} a lot.", a_task["stem"]), a_task["topic"]
+
+
+@pytest.mark.parametrize("a_task, good, bad", [
+    (task("lowercase"), "cats sleep most of the day.", "Cats sleep most of the day."),
+    (task("capitals"), "CATS SLEEP MOST OF THE DAY.", "CATS sleep most of the day."),
+    (task("few_words", count=5), "Cats sleep all day long.", "Cats sleep most of the day."),
+    (task("include", word="river"), "Cats avoid the cold river.", "Cats avoid the cold rivers."),
+    (task("first_word", word="Often"), "Often cats sleep all day.", "Cats often sleep all day."),
+    (task("last_word", word="home"), "Every cat likes its home.", "A home is what cats like."),
+    (task("wrap", name="asterisks", open="*", close="*"), "*Cats sleep all day.*", "*Cats* sleep all day."),
+    (task("wrap", name="square brackets", open="[", close="]"), "[Cats sleep all day.]", "[Cats sleep all day]."),
+    (task("label", label="Fact:"), "Fact: Cats sleep all day.", "Cats sleep all day."),
+    (task("question"), "Do cats sleep all day?", "Cats sleep all day."),
+])
+def test_each_constraint_alone_decides(a_task, good, bad):
+    assert graded(a_task, good) == 1.0
+    assert graded(a_task, bad) == 0.0
+
+
+@pytest.mark.parametrize("reply", [
+    "Dogs sleep all day long.",                        # another topic
+    "The category is very large.",                     # the stem inside another word
+    "Cats.",                                           # too short
+    "Cats cats cats cats cats.",                       # the topic and nothing else
+    "Cats and cats and cats sleep.",                   # a word three times
+    "Cats sleep sleep all day.",                       # a word twice in a row
+    "Cats sleep all day",                              # no end
+    "Cats sleep all day. They eat.",                   # two sentences
+    "Cats sleep\nall day long.",                       # two lines
+    "Cats s l e e p all day.",                         # single letters
+    "Write one short sentence about cats.",            # the task itself
+    "Please write one short sentence about cats now.",
+    "猫 cats sleep all day.",
+    "cats " * 30 + ".",
+    "",
+])
+def test_tricks_earn_nothing(reply):
+    assert graded(task("few_words", count=30), "Cats sleep all day.") == 1.0
+    assert graded(task("few_words", count=30), reply) == 0.0
+
+
+def test_a_reply_that_was_cut_off_earns_nothing():
+    assert graded(task("lowercase"), "cats sleep all day.", finish="length") == 0.0
+
+
+def test_both_turns_count():
+    again = task("again_lowercase", turns=("Write one short sentence about cats.", "Again. Use lowercase."))
+    assert graded(again, "Cats sleep all day.", "cats sleep all day.") == 1.0
+    assert graded(again, "Cats sleep all day.", "Cats sleep all day.") == 0.0
+    assert graded(again, "I don't know what to say.", "cats sleep all day.") == 0.0
+    assert graded(again, "Cats sleep all day.") == 0.0
+
+
+def test_look_up_needs_the_request_and_the_answer():
+    look_up = task("look_up", topic="hats", person="Tom", place="tent",
+                   turns=("Where does Tom keep the hats?", "Tom: tent. Now answer in one short sentence."))
+    assert graded(look_up, "LOOKUP Tom", "Tom keeps the hats in the tent.") == 1.0
+    assert graded(look_up, "LOOKUP Tom", "Tom keeps the hats in the cabin.") == 0.0
+    assert graded(look_up, "LOOKUP Tom", "The hats are in the tent.") == 0.0
+    assert graded(look_up, "LOOKUP Anna", "Tom keeps the hats in the tent.") == 0.0
+    assert graded(look_up, "Tom keeps the hats in the tent.") == 0.0
+
+
+def test_the_control_deals_a_groups_own_rewards():
+    spec = importlib.util.spec_from_file_location("control", RECIPE / "control_shuffled_reward.py")
+    control = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(control)
+    rewards = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]
+    orders = [control.dealt(rewards, seed) for seed in range(20)]
+    assert all(sorted(order) == sorted(rewards) for order in orders)
+    assert len({tuple(order) for order in orders}) > 5

@@ -1,0 +1,123 @@
+"""The gateway of the real daemon with the stock client."""
+import socket
+import threading
+import time
+
+import openai
+import pytest
+from daemon import Daemon, wait_until, write_config
+
+
+@pytest.fixture(scope="module")
+def daemon(model, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("serving")
+    with Daemon(folder, write_config(folder, model, {"sampling": {"max_tokens": 256}})) as running:
+        yield running
+
+
+@pytest.fixture
+def client(daemon):
+    return openai.OpenAI(base_url=daemon.url + "/v1", api_key="none", max_retries=0)
+
+
+def chat(client, **options):
+    return client.chat.completions.create(**({"model": "any", "messages": [{"role": "user", "content": "hello"}], "max_tokens": 12} | options))
+
+
+def test_a_reply_has_usage_and_echoes_the_model(client):
+    reply = chat(client, model="some-name", seed=1)
+    assert reply.model == "some-name"
+    assert reply.usage.completion_tokens <= 12
+    assert reply.usage.total_tokens == reply.usage.prompt_tokens + reply.usage.completion_tokens
+    assert reply.choices[0].finish_reason in ("stop", "length")
+
+
+def test_streamed_equals_unstreamed_under_a_seed(client):
+    whole = chat(client, seed=7, max_tokens=40)
+    chunks = list(chat(client, seed=7, max_tokens=40, stream=True, stream_options={"include_usage": True}))
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+    assert text == whole.choices[0].message.content
+    assert chunks[-1].usage.completion_tokens == whole.usage.completion_tokens
+    assert [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices][-1] == whole.choices[0].finish_reason
+
+
+def test_n_choices_differ_and_seeds_repeat(client):
+    texts = [choice.message.content for choice in chat(client, n=4, seed=3, max_tokens=24).choices]
+    assert len(set(texts)) == 4
+    assert [choice.message.content for choice in chat(client, n=4, seed=3, max_tokens=24).choices] == texts
+
+
+def test_greedy_is_repeatable(client):
+    assert chat(client, temperature=0).choices[0].message.content == chat(client, temperature=0).choices[0].message.content
+
+
+def test_stop_strings_end_the_text_before_them(client):
+    full = chat(client, seed=11, max_tokens=60).choices[0].message.content
+    stop = full[5:7]
+    cut = chat(client, seed=11, max_tokens=60, stop=stop).choices[0]
+    assert cut.finish_reason == "stop"
+    assert cut.message.content == full[:full.index(stop)]
+
+
+def test_logprobs_are_those_of_the_tokens(client):
+    reply = chat(client, seed=5, logprobs=True, top_logprobs=3)
+    content = reply.choices[0].logprobs.content
+    assert len(content) in (reply.usage.completion_tokens, reply.usage.completion_tokens - 1)
+    assert all(token.logprob <= 0 and len(token.top_logprobs) == 3 for token in content)
+    assert all(token.top_logprobs[0].logprob >= token.logprob - 1e-6 for token in content)
+
+
+@pytest.mark.parametrize("field,value", [("temperature", -1), ("max_tokens", 0), ("n", 0), ("messages", []), ("top_p", 7)])
+def test_bad_values_are_refused_by_name(client, field, value):
+    with pytest.raises(openai.BadRequestError) as refused:
+        chat(client, **{field: value})
+    assert field in str(refused.value)
+
+
+def test_what_would_change_the_result_is_refused_by_name(client):
+    with pytest.raises(openai.BadRequestError) as refused:
+        chat(client, response_format={"type": "json_schema", "json_schema": {"name": "x", "schema": {}}})
+    assert "response_format" in str(refused.value)
+
+
+def test_models_health_and_metrics(client, daemon):
+    assert [model.id for model in client.models.list()]
+    assert daemon.get("/healthz") and daemon.get("/readyz")
+    assert "corisco_gateway_requests_total" in daemon.get("/metrics")
+
+
+def test_a_client_that_leaves_frees_its_slot(daemon):
+    host, port = daemon.url[7:].split(":")
+    body = b'{"model":"m","stream":true,"max_tokens":256,"messages":[{"role":"user","content":"hi"}]}'
+    before = daemon.metric("corisco_gateway_undelivered_calls_total")
+    with socket.create_connection((host, int(port))) as connection:
+        connection.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                           b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        connection.recv(100)
+    wait_until(lambda: daemon.metric("corisco_engine_sequences_running") == 0
+               and daemon.metric("corisco_gateway_undelivered_calls_total") == before + 1, 5, "the slot is free")
+
+
+def test_requests_are_held_while_paused(client, daemon):
+    assert daemon.post("/admin/pause")[0] == 200
+    replies = []
+    thread = threading.Thread(target=lambda: replies.append(chat(client)))
+    thread.start()
+    time.sleep(0.5)
+    assert not replies and daemon.metric("corisco_gateway_held_requests") == 1
+    assert daemon.post("/admin/resume")[0] == 200
+    thread.join(10)
+    assert len(replies) == 1
+
+
+def test_a_rollout_opened_over_http(daemon):
+    status, opened = daemon.post("/admin/rollouts", {"task": {"topic": "x"}, "mode": "val"})
+    assert status in (200, 201), opened
+    client = openai.OpenAI(base_url=opened["base_url"], api_key=opened["api_key"], max_retries=0)
+    chat(client)
+    reward = opened["reward_url"].removeprefix(daemon.url)
+    event = {"event_type": "reward", "data": {"value": float("inf")}}
+    assert daemon.post(reward, event, key=opened["api_key"])[0] == 400
+    assert daemon.post(reward, event | {"data": {"value": 0.5}}, key="wrong")[0] == 401
+    assert daemon.post(reward, event | {"data": {"value": 0.5}}, key=opened["api_key"])[0] == 200
+    assert daemon.post(reward, event | {"data": {"value": 0.7}}, key=opened["api_key"])[0] == 409

@@ -1,0 +1,189 @@
+"""Whole runs of the real daemon on a tiny model."""
+import json
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+from daemon import BINARY, PYTHON, Daemon, alive, run, updates_of, wait_until, write_config, write_tasks
+
+HERE = pathlib.Path(__file__).parent
+HARNESSES = HERE / "harnesses.py"
+
+
+def training(tmp_path, model, harness="run", reward="low_bytes", **changes):
+    tasks = write_tasks(tmp_path / "tasks.jsonl")
+    config = {"run": {"updates": 3},
+              "rollouts": {"tasks": str(tasks), "group_size": 4, "groups_per_update": 2, "seconds_max": 60,
+                           "harness": {"python": f"{HARNESSES}:{harness}", "python_interpreter": PYTHON,
+                                       "python_preload": ["openai"]},
+                           "reward": {"source": "python", "python": f"{HARNESSES}:{reward}"}},
+              "trainer": {"learning_rate": 0.003}}
+    for key, value in changes.items():
+        module, name = key.split("__")
+        config.setdefault(module, {})
+        config[module][name] = value
+    return write_config(tmp_path, model, config)
+
+
+def test_the_reward_rises_and_the_run_ends_with_its_summary(model, tmp_path):
+    config = training(tmp_path, model, run__updates=12, rollouts__groups_per_update=4,
+                      evaluation__tasks=str(write_tasks(tmp_path / "heldout.jsonl", 16)))
+    status, output = run(tmp_path, "serve", config)
+    assert status == 0, output
+    folder = tmp_path / "runs" / "tiny"
+    updates = updates_of(folder)
+    assert [line["update"] for line in updates] == list(range(1, 13))
+    first, last = (sum(line["reward_mean"] for line in part) / 3 for part in (updates[:3], updates[-3:]))
+    assert last > first + 0.15, (first, last)
+    before, after = map(float, output.split("held-out reward ")[-1].split("\n")[0].split(" -> "))
+    assert after > before + 0.15
+    assert all(line["mismatch_max"] < 1e-3 for line in updates)
+    assert (folder / "manifest.json").exists() and (folder / "evaluation-0.jsonl").exists()
+    assert list((folder / "checkpoints").glob("step-*/model.safetensors"))
+
+
+def test_siblings_differ_although_the_harness_sends_seed_and_temperature(model, tmp_path):
+    config = training(tmp_path, model, run__updates=0, evaluation__tasks=str(write_tasks(tmp_path / "heldout.jsonl", 1)),
+                      evaluation__rollouts_per_task=6)
+    status, output = run(tmp_path, "eval", config)
+    assert status == 0, output
+    lines = (tmp_path / "runs" / "tiny-eval" / "evaluation-0.jsonl").read_text().splitlines()
+    assert len({json.loads(line)["calls"][0]["reply"] for line in lines}) > 1
+
+
+def test_two_turns_become_one_row_each(model, tmp_path):
+    config = training(tmp_path, model, harness="two_turns", run__updates=1)
+    status, output = run(tmp_path, "serve", config)
+    assert status == 0, output
+    update, = updates_of(tmp_path / "runs" / "tiny")
+    assert update["rollouts"] == 8
+
+
+def test_asynchronous_updates_keep_the_age_bound(model, tmp_path):
+    config = training(tmp_path, model, run__updates=6, coordinator__mode="collocated_async", coordinator__policy_age_max=1,
+                      rollouts__groups_active_max=4)
+    status, output = run(tmp_path, "serve", config)
+    assert status == 0, output
+    updates = updates_of(tmp_path / "runs" / "tiny")
+    assert len(updates) == 6 and all(line["policy_age_max"] <= 1 for line in updates)
+
+
+def test_a_command_as_harness_with_a_reward_file(model, tmp_path):
+    config = training(tmp_path, model, run__updates=1, rollouts__group_size=2, rollouts__groups_per_update=1,
+                      rollouts__harness={"command": [PYTHON, str(HARNESSES)]}, rollouts__reward={"source": "file"})
+    status, output = run(tmp_path, "serve", config)
+    assert status == 0, output
+    assert updates_of(tmp_path / "runs" / "tiny")[0]["reward_mean"] == 0.5
+
+
+def test_a_harness_that_never_works_stops_the_run_with_its_words(model, tmp_path):
+    config = training(tmp_path, model, harness="crash_at_once", rollouts__infrastructure_failures_max=5)
+    status, output = run(tmp_path, "serve", config)
+    assert status == 1
+    assert "this harness never works" in output
+
+
+@pytest.mark.parametrize("harness,outcome", [("crash_after_a_call", "harness_crashed"), ("hang", "timed_out")])
+def test_ends_that_the_policy_may_cause_are_trained(model, tmp_path, harness, outcome):
+    config = training(tmp_path, model, harness=harness, rollouts__seconds_max=2, run__when_done="serve", run__updates=1)
+    with Daemon(tmp_path, config) as daemon:
+        wait_until(lambda: daemon.metric("corisco_trainer_updates_total") == 1, 60, "an update")
+        assert daemon.metric(f'corisco_rollouts_finished_total{{mode="train",outcome="{outcome}"}}') == 8
+
+
+def test_a_reward_that_is_no_number_is_named(model, tmp_path):
+    config = training(tmp_path, model, reward="not_a_number", run__updates=1)
+    status, output = run(tmp_path, "serve", config)
+    assert "nan" in output.lower() or "finite" in output.lower(), output
+
+
+def test_no_reward_file_takes_the_declared_minimum(model, tmp_path):
+    config = training(tmp_path, model, run__updates=1, rollouts__reward={"source": "file", "minimum": -1.0})
+    status, output = run(tmp_path, "serve", config)
+    assert status == 0, output
+    assert updates_of(tmp_path / "runs" / "tiny")[0]["reward_mean"] == -1.0
+
+
+def test_kill_9_leaves_no_process(model, tmp_path):
+    pids = tmp_path / "pids"
+    config = training(tmp_path, model, harness="leave_processes_behind",
+                      rollouts__harness={"python": f"{HARNESSES}:leave_processes_behind", "python_interpreter": PYTHON,
+                                         "env": {"CORISCO_TEST_PIDS": str(pids)}})
+    with Daemon(tmp_path, config) as daemon:
+        wait_until(lambda: pids.exists() and len(pids.read_text().split()) >= 16, 30, "all children")
+        time.sleep(0.5)
+        children = [int(pid) for pid in pids.read_text().split()]
+        tree = subprocess.run(["pgrep", "-f", str(HARNESSES)], capture_output=True, text=True).stdout.split()
+        daemon.process.kill()
+        daemon.process.wait()
+        wait_until(lambda: not any(alive(pid) for pid in children + [int(pid) for pid in tree]), 1.5, "every process is gone")
+
+
+def test_sigterm_ends_within_five_seconds_and_leaves_nothing(model, tmp_path):
+    config = training(tmp_path, model, harness="hang", rollouts__seconds_max=600)
+    with Daemon(tmp_path, config) as daemon:
+        wait_until(lambda: daemon.metric("corisco_rollouts_running") == 8, 30, "running rollouts")
+        children = subprocess.run(["pgrep", "-P", str(daemon.process.pid)], capture_output=True, text=True).stdout.split()
+        daemon.process.send_signal(signal.SIGTERM)
+        assert daemon.wait(5) == 0
+        assert not any(alive(int(pid)) for pid in children)
+
+
+def test_a_run_is_continued_only_with_resume(model, tmp_path):
+    config = training(tmp_path, model, run__updates=4, trainer__checkpoint_every=1, trainer__learning_rate=0.003)
+    with Daemon(tmp_path, config) as daemon:
+        metrics = tmp_path / "runs" / "tiny" / "metrics.jsonl"
+        wait_until(lambda: metrics.exists() and len(updates_of(metrics.parent)) >= 2, 60, "two updates")
+        daemon.process.kill()
+        daemon.process.wait()
+    status, output = run(tmp_path, "serve", config, "--resume")
+    assert status == 0, output
+    versions = [line["policy_version"] for line in updates_of(tmp_path / "runs" / "tiny")]
+    assert versions[-1] == 4 and 2 in versions
+    status, output = run(tmp_path, "serve", config, "--set", "run.updates=1")
+    assert status == 0 and (tmp_path / "runs" / "tiny-2").exists()
+
+
+def test_try_shows_calls_tokens_and_reward(model, tmp_path):
+    status, output = run(tmp_path, "try", training(tmp_path, model), "task-3")
+    assert status == 0, output
+    assert "topic 3" in output and "reward" in output and "log-probability" in output
+
+
+def test_start_up_errors_exit_with_2_and_name_the_remedy(model, tmp_path):
+    config = training(tmp_path, model, rollouts__group_size=0, trainer__learning_rte=1)
+    status, output = run(tmp_path, "check", config)
+    assert status == 2 and "rollouts.group_size" in output and "learning_rte" in output and "learning_rate" in output
+    for override, words in (("model.path=/nowhere", "/nowhere"), ("model.device=cuda", "cuda"),
+                            ("gateway.listen=127.0.0.1:99999", "listen"), ("rollouts.tasks=/no/tasks.jsonl", "/no/tasks.jsonl")):
+        status, output = run(tmp_path, "serve", training(tmp_path, model), "--set", override)
+        assert status == 2 and words in output, (override, output)
+
+
+def test_a_damaged_model_is_refused_with_the_names_of_its_tensors(model, tmp_path):
+    import shutil
+
+    from safetensors.numpy import load_file, save_file
+
+    damaged = tmp_path / "damaged"
+    shutil.copytree(model, damaged)
+    tensors = load_file(damaged / "model.safetensors")
+    del tensors["model.layers.1.mlp.up_proj.weight"]
+    tensors["extra.weight"] = tensors["model.norm.weight"]
+    tensors["model.layers.0.self_attn.o_proj.weight"] = tensors["model.layers.0.self_attn.o_proj.weight"][:, :32].copy()
+    save_file(tensors, damaged / "model.safetensors")
+    status, output = run(tmp_path, "serve", training(tmp_path, damaged))
+    assert status == 2
+    for name in ("model.layers.1.mlp.up_proj.weight", "extra.weight", "model.layers.0.self_attn.o_proj.weight"):
+        assert name in output
+
+
+def test_the_config_in_force_loads_again(model, tmp_path):
+    status, printed = run(tmp_path, "config", training(tmp_path, model))
+    assert status == 0
+    again = tmp_path / "again.yaml"
+    again.write_text(printed)
+    assert run(tmp_path, "check", again)[0] == 0
+    assert subprocess.run([BINARY, "--version"], capture_output=True).returncode == 0

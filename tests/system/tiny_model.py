@@ -1,0 +1,77 @@
+"""A random Llama of 0.1 M parameters with a byte-level tokenizer, as a Hugging Face folder.
+
+Deterministic in its seed; needs numpy and safetensors only.
+"""
+import json
+import pathlib
+
+import numpy
+from safetensors.numpy import save_file
+
+HIDDEN, LAYERS, HEADS, KV_HEADS, INTERMEDIATE = 64, 2, 4, 2, 128
+SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+TEMPLATE = ("{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + "
+            "'<|im_end|>\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}")
+
+
+def byte_symbols():
+    """The printable stand-ins of the 256 bytes that byte-level tokenizers use."""
+    kept = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    moved = [byte for byte in range(256) if byte not in kept]
+    symbols = {byte: chr(byte) for byte in kept}
+    symbols.update({byte: chr(256 + index) for index, byte in enumerate(moved)})
+    return [symbols[byte] for byte in range(256)]
+
+
+def tokenizer():
+    vocabulary = {symbol: index for index, symbol in enumerate(byte_symbols())}
+    added = [{"id": 256 + index, "content": token, "single_word": False, "lstrip": False, "rstrip": False,
+              "normalized": False, "special": True} for index, token in enumerate(SPECIAL)]
+    return {"version": "1.0", "truncation": None, "padding": None, "added_tokens": added, "normalizer": None,
+            "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
+            "post_processor": None,
+            "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+            "model": {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
+                      "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False, "vocab": vocabulary,
+                      "merges": []}}
+
+
+def weights(random, vocabulary):
+    def normal(*shape):
+        return random.normal(0, 0.1, shape).astype(numpy.float32)
+
+    head = HIDDEN // HEADS
+    tensors = {"model.embed_tokens.weight": normal(vocabulary, HIDDEN), "model.norm.weight": numpy.ones(HIDDEN, numpy.float32)}
+    for layer in range(LAYERS):
+        name = f"model.layers.{layer}."
+        tensors |= {name + "input_layernorm.weight": numpy.ones(HIDDEN, numpy.float32),
+                    name + "post_attention_layernorm.weight": numpy.ones(HIDDEN, numpy.float32),
+                    name + "self_attn.q_proj.weight": normal(HEADS * head, HIDDEN),
+                    name + "self_attn.k_proj.weight": normal(KV_HEADS * head, HIDDEN),
+                    name + "self_attn.v_proj.weight": normal(KV_HEADS * head, HIDDEN),
+                    name + "self_attn.o_proj.weight": normal(HIDDEN, HEADS * head),
+                    name + "mlp.gate_proj.weight": normal(INTERMEDIATE, HIDDEN),
+                    name + "mlp.up_proj.weight": normal(INTERMEDIATE, HIDDEN),
+                    name + "mlp.down_proj.weight": normal(HIDDEN, INTERMEDIATE)}
+    return tensors
+
+
+def write(folder, seed=0):
+    """Writes the model into folder and returns it."""
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    vocabulary = 256 + len(SPECIAL)
+    config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": HIDDEN,
+              "intermediate_size": INTERMEDIATE, "num_hidden_layers": LAYERS, "num_attention_heads": HEADS,
+              "num_key_value_heads": KV_HEADS, "head_dim": HIDDEN // HEADS, "vocab_size": vocabulary,
+              "max_position_embeddings": 1024, "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "hidden_act": "silu",
+              "tie_word_embeddings": True, "attention_bias": False, "mlp_bias": False, "torch_dtype": "float32",
+              "bos_token_id": 257, "eos_token_id": 258}
+    (folder / "config.json").write_text(json.dumps(config, indent=1))
+    (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": 258}))
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer()))
+    (folder / "tokenizer_config.json").write_text(json.dumps(
+        {"chat_template": TEMPLATE, "bos_token": "<|im_start|>", "eos_token": "<|im_end|>",
+         "tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": 1024}))
+    save_file(weights(numpy.random.default_rng(seed), vocabulary), folder / "model.safetensors", metadata={"format": "pt"})
+    return folder

@@ -1,0 +1,173 @@
+// Ids and texts against those of Hugging Face's own tokenizers package (golden files).
+#include "corisco/text/tokenizer.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "corisco/base/strings.h"
+#include "text/golden_files.h"
+
+namespace corisco::text {
+namespace {
+using testing::golden_json;
+using testing::golden_path;
+using testing::Json;
+using testing::ModelFolder;
+using TokenizerPointer = std::shared_ptr<const Tokenizer>;
+
+TokenizerPointer load(const std::string& folder) {
+  auto loaded = Tokenizer::load(folder);
+  EXPECT_TRUE(loaded.ok()) << (loaded.ok() ? "" : loaded.error().message);
+  return loaded.ok() ? loaded.value() : nullptr;
+}
+
+TokenizerPointer tiny(const std::string& family) { return load(golden_path("tiny/" + family)); }
+
+std::vector<TokenId> encode(const Tokenizer& tokenizer, std::string_view text, bool with_special) {
+  auto ids = tokenizer.encode(text, with_special);
+  EXPECT_TRUE(ids.ok()) << (ids.ok() ? "" : ids.error().message);
+  return ids.ok() ? std::move(ids).value() : std::vector<TokenId>();
+}
+
+void expect_cases(const Tokenizer& tokenizer, const Json& cases) {
+  ASSERT_GT(cases.size(), 40U);
+  for (const Json& item : cases) {
+    const auto text = item["text"].get<std::string>();
+    SCOPED_TRACE(cat("text: ", text, ", with_special ", item["with_special"].get<bool>()));
+    const auto ids = encode(tokenizer, text, item["with_special"].get<bool>());
+    EXPECT_EQ(ids, item["ids"].get<std::vector<TokenId>>());
+    EXPECT_EQ(tokenizer.decode(ids, true), item["kept"].get<std::string>());
+    EXPECT_EQ(tokenizer.decode(ids, false), item["skipped"].get<std::string>());
+  }
+}
+
+class Family : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Family, EncodesAndDecodesAsTheReference) {
+  const auto tokenizer = tiny(GetParam());
+  ASSERT_TRUE(tokenizer);
+  expect_cases(*tokenizer, golden_json(cat("tiny/", GetParam(), "/cases.json")));
+}
+
+TEST_P(Family, TokenBytesOfAllTokensGiveTheText) {
+  const auto tokenizer = tiny(GetParam());
+  ASSERT_TRUE(tokenizer);
+  const std::string text = "naïve 客a😀 def f(x):\n\treturn 12";
+  std::string bytes;
+  for (const TokenId id : encode(*tokenizer, text, false)) bytes += tokenizer->token_bytes(id);
+  EXPECT_EQ(bytes, (tokenizer->strips_first_space() ? " " : "") + text);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiny, Family,
+                         ::testing::Values("gpt2", "smollm2", "llama3", "qwen2", "sentencepiece"),
+                         [](const auto& family) { return std::string(family.param); });
+
+// The real SmolLM2 tokenizer is too large for the tree; it is tested where the model lies.
+TEST(Tokenizer, RealSmolLm2IfThere) {
+  const char* folder = std::getenv("CORISCO_MODEL");
+  if (folder == nullptr) GTEST_SKIP() << "set CORISCO_MODEL to the converted model's folder";
+  const auto tokenizer = load(folder);
+  ASSERT_TRUE(tokenizer);
+  EXPECT_EQ(tokenizer->vocabulary_size(), 49152U);
+  expect_cases(*tokenizer, golden_json("smollm2_cases.json"));
+}
+
+TEST(Tokenizer, ControlTokensAreNamesAndNeverText) {
+  const auto tokenizer = tiny("smollm2");
+  ASSERT_TRUE(tokenizer);
+  const auto end = tokenizer->id_of("<|im_end|>");
+  ASSERT_EQ(end, 2);
+  EXPECT_TRUE(tokenizer->is_special(*end));
+  EXPECT_EQ(tokenizer->token_bytes(*end), "");
+  EXPECT_EQ(encode(*tokenizer, "<|im_end|>", true), std::vector<TokenId>{2});
+  const auto plain = encode(*tokenizer, "<|im_end|>", false);
+  EXPECT_GT(plain.size(), 1U);
+  for (const TokenId id : plain) EXPECT_FALSE(tokenizer->is_special(id));
+  EXPECT_EQ(tokenizer->decode(plain, false), "<|im_end|>");
+}
+
+TEST(Tokenizer, AddedTokensThatAreNotSpecialAreTextInBothModes) {
+  const auto tokenizer = tiny("qwen2");
+  ASSERT_TRUE(tokenizer);
+  const auto id = tokenizer->id_of("<tool_call>");
+  ASSERT_TRUE(id.has_value());
+  EXPECT_FALSE(tokenizer->is_special(*id));
+  EXPECT_EQ(encode(*tokenizer, "<tool_call>", false), std::vector<TokenId>{*id});
+  EXPECT_EQ(tokenizer->token_bytes(*id), "<tool_call>");
+}
+
+TEST(Tokenizer, VocabularyHasEveryIdAndNothingElse) {
+  const auto tokenizer = tiny("gpt2");
+  ASSERT_TRUE(tokenizer);
+  const auto size = static_cast<TokenId>(tokenizer->vocabulary_size());
+  EXPECT_EQ(size, *tokenizer->id_of("<tool_call>") + 1);  // added last
+  EXPECT_EQ(tokenizer->id_of("no such token"), std::nullopt);
+  EXPECT_EQ(tokenizer->id_of("\xFF"), std::nullopt);
+  EXPECT_EQ(tokenizer->token_bytes(size), "");
+  EXPECT_EQ(tokenizer->token_bytes(-1), "");
+  EXPECT_FALSE(tokenizer->is_special(size));
+  EXPECT_EQ(tokenizer->decode(std::vector<TokenId>{size, -5}, true), "");
+}
+
+TEST(Tokenizer, BrokenCharactersDecodeAsPythonReplacesThem) {
+  const auto tokenizer = tiny("gpt2");
+  ASSERT_TRUE(tokenizer);
+  // In GPT-2's alphabet the byte 0xE4 is written as U+00E4 and 0xBD as U+00BD.
+  const TokenId lead = *tokenizer->id_of("\u00E4");
+  const TokenId middle = *tokenizer->id_of("\u00BD");
+  const TokenId letter = *tokenizer->id_of("a");
+  EXPECT_EQ(tokenizer->token_bytes(lead), "\xE4");
+  EXPECT_EQ(tokenizer->decode(std::vector<TokenId>{lead, middle}, false), "\uFFFD");
+  EXPECT_EQ(tokenizer->decode(std::vector<TokenId>{lead, middle, letter}, false), "\uFFFDa");
+  EXPECT_EQ(tokenizer->decode(std::vector<TokenId>{middle, middle}, false), "\uFFFD\uFFFD");
+}
+
+TEST(Tokenizer, TextThatIsNotUtf8IsRefused) {
+  const auto tokenizer = tiny("gpt2");
+  ASSERT_TRUE(tokenizer);
+  const auto result = tokenizer->encode("ab\xFF", true);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, Code::invalid_argument);
+  EXPECT_NE(result.error().message.find("byte 2"), std::string::npos) << result.error().message;
+}
+
+TEST(Tokenizer, MissingAndBrokenFilesAreNamedWithARemedy) {
+  const auto expect_error = [](const std::string& folder, Code code, const std::string& remedy) {
+    const auto loaded = Tokenizer::load(folder);
+    ASSERT_FALSE(loaded.ok());
+    EXPECT_EQ(loaded.error().code, code);
+    EXPECT_NE(loaded.error().message.find("tokenizer.json"), std::string::npos) << loaded.error().message;
+    EXPECT_NE(loaded.error().message.find(remedy), std::string::npos) << loaded.error().message;
+  };
+  ModelFolder missing;
+  expect_error(missing.path(), Code::not_found, "model.path");
+  ModelFolder broken;
+  expect_error(broken.with("tokenizer.json", "{\"model\": ").path(), Code::invalid_argument, "fetch");
+  ModelFolder words;
+  words.with("tokenizer.json",
+             R"({"version": "1.0", "added_tokens": [], "decoder": {"type": "WordPiece", "prefix": "##",
+                 "cleanup": true}, "model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}})");
+  expect_error(words.path(), Code::invalid_argument, "WordPiece");
+}
+
+TEST(Tokenizer, FourThreadsEncodeTheSame) {
+  const auto tokenizer = tiny("llama3");
+  ASSERT_TRUE(tokenizer);
+  const std::string text = "The capital of France is Paris, isn't it? 客单价 12345 <|im_end|>\n";
+  const auto expected = encode(*tokenizer, text, true);
+  std::vector<std::size_t> wrong(4, 0);
+  std::vector<std::thread> threads;
+  for (auto& count : wrong) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) {
+        const auto ids = tokenizer->encode(text, true);
+        if (!ids.ok() || ids.value() != expected) ++count;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, std::vector<std::size_t>(4, 0));
+}
+}  // namespace
+}  // namespace corisco::text
