@@ -1,24 +1,38 @@
-"""The reward of a rollout: 1 if every reply is a fair sentence about the topic and the constraint holds.
+"""The reward of a rollout: 1 if every reply is a fair sentence about the topic and the constraint holds,
+a quarter if only the constraint fails, else 0.
 
-All or nothing: part of a reward for part of the work would pay for leaving out the rest. Beside the
-constraint a reply has to name the topic, end by itself, be one whole sentence of a few different words,
-and not recite the task; so no fixed reply fits more than a few tasks.
+A fair sentence names the topic and hardly any other, ends by itself, is one whole short sentence of a few
+different words, and does not recite the task; so no fixed reply fits more than a few tasks. The constraint
+alone earns nothing.
 """
 import re
 
-WORDS_MIN, WORDS_MAX = 4, 24
+from make_tasks import HELDOUT_TOPICS, TOPICS, stem
+
+FAIR = 0.25                    # of a fair sentence that does not keep the constraint
+WORDS_MIN, WORDS_MAX = 4, 20
+OTHER_TOPICS_MAX = 2           # a list of topics would fit many tasks
 REPEATS_MAX = 2                # of one word in a sentence
 RECITED_WORDS_MAX = 4          # in a row, from the task's text
 PLAIN = re.compile(r"[A-Za-z0-9 ,.;:!?'\"()\[\]{}*%&/-]+")
+
+
+ENDINGS = r"(?:e?s|y|ies)?(?:'s|s')?"
+STEMS = sorted({re.escape(stem(topic.replace("_", " "))) for topic in TOPICS + HELDOUT_TOPICS})
+ANY_TOPIC = re.compile(rf"\b({'|'.join(STEMS)}){ENDINGS}\b", re.IGNORECASE)
 
 
 def words_of(text):
     return re.findall(r"[A-Za-z0-9]+(?:['-][A-Za-z0-9]+)*", text)
 
 
-def names(text, stem):
+def names(text, topic_stem):
     """The topic's stem with an ending of singular or plural, as a whole word."""
-    return re.search(rf"\b{re.escape(stem)}(?:e?s|y|ies)?(?:'s|s')?\b", text, re.IGNORECASE) is not None
+    return re.search(rf"\b{re.escape(topic_stem)}{ENDINGS}\b", text, re.IGNORECASE) is not None
+
+
+def topics_in(text):
+    return {match.lower() for match in ANY_TOPIC.findall(text)}
 
 
 def recites(text, task_text):
@@ -37,7 +51,9 @@ def sentence_problem(text, task, words_min=WORDS_MIN):
         return f"{len(words)} words"
     if not names(text, task["stem"]):
         return "does not name the topic"
-    if not re.search(r"[A-Za-z0-9'\")][.!?]$", text):
+    if len(topics_in(text)) > 1 + OTHER_TOPICS_MAX:
+        return "lists topics"
+    if not re.search(r"[A-Za-z0-9'\")\]}*][.!?]$", text):
         return "does not end as a sentence"
     if re.search(r"[.!?;:][\s.!?]", text):
         return "more than one sentence"
@@ -84,29 +100,29 @@ def constraint_problem(rule, inside, task):
     return None if holds[rule]() else f"{rule} does not hold"
 
 
-def look_up_problem(replies, task):
-    request, answer = replies
-    if request.rstrip(".!") not in (f"LOOKUP {task['person']}", f"LOOKUP: {task['person']}"):
-        return "no look-up"
+def look_up_problems(replies, task):
+    """Asking comes first, so it is what earns the quarter; (what is unfair, what of the rule fails)."""
+    if replies[0].rstrip(".!") not in (f"LOOKUP {task['person']}", f"LOOKUP: {task['person']}"):
+        return "no look-up", None
+    answer = replies[1]
     problem = sentence_problem(answer, task)
     if problem:
-        return problem
+        return None, problem
     words = [word.lower() for word in words_of(answer)]
     if task["place"] not in words:
-        return "does not say the place"
-    return None if task["person"].lower() in answer.lower() else "does not say whose"
+        return None, "does not say the place"
+    whose = task["person"].lower()
+    return None, None if whose in words or whose + "'s" in words else "does not say whose"
 
 
-def replies_problem(task, replies):
-    if task["kind"] == "look_up":
-        return look_up_problem(replies, task)
-    if len(replies) == 2:
-        problem = sentence_problem(replies[0], task)
+def sentence_problems(replies, task):
+    """(what is unfair, what of the constraint fails)"""
+    inside, frame_problem = unwrapped(replies[-1], task)
+    for text in [*replies[:-1], inside]:
+        problem = sentence_problem(text, task)
         if problem:
-            return f"first reply: {problem}"
-    inside, problem = unwrapped(replies[-1], task)
-    return (problem or sentence_problem(inside, task)
-            or constraint_problem(task["kind"].removeprefix("again_"), inside, task))
+            return problem, None
+    return None, frame_problem or constraint_problem(task["kind"].removeprefix("again_"), inside, task)
 
 
 def reward(task, rollout):
@@ -116,5 +132,9 @@ def reward(task, rollout):
         return 0.0, f"{len(calls)} replies instead of {len(task['turns'])}"
     if any(call["finish"] != "stop" for call in calls):
         return 0.0, "a reply was cut off"
-    problem = replies_problem(task, [call["reply"].strip() for call in calls])
-    return (0.0, problem) if problem else (1.0, "")
+    replies = [call["reply"].strip() for call in calls]
+    problems = look_up_problems if task["kind"] == "look_up" else sentence_problems
+    unfair, broken = problems(replies, task)
+    if unfair:
+        return 0.0, unfair
+    return (FAIR, broken) if broken else (1.0, "")

@@ -19,15 +19,20 @@ IDS = [5, 17, 80, 3, 3, 41, 95, 0, 62, 17, 80, 9, 28, 77, 51, 6, 90, 33, 12, 70,
 BASE = dict(vocab_size=96, hidden_size=32, intermediate_size=48, num_hidden_layers=2,
             num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=128,
             rms_norm_eps=1e-5, eos_token_id=1, bos_token_id=0, pad_token_id=None)
+
+
+def rope(kind, **options):
+    return dict(rope_parameters=dict(rope_type=kind, rope_theta=100.0, **options))
+
+
 VARIANTS = {
     "tied": (dict(tie_word_embeddings=True), True),
     "untied_biased": (dict(tie_word_embeddings=False, attention_bias=True, mlp_bias=True), True),
     "one_kv_head": (dict(num_key_value_heads=1, tie_word_embeddings=True), False),
-    "linear": (dict(rope_parameters=dict(rope_type="linear", rope_theta=100.0, factor=4.0)), False),
-    "llama3": (dict(rope_parameters=dict(rope_type="llama3", rope_theta=100.0, factor=8.0, low_freq_factor=1.0,
-                                         high_freq_factor=4.0, original_max_position_embeddings=32)), False),
-    "yarn": (dict(rope_parameters=dict(rope_type="yarn", rope_theta=100.0, factor=4.0, beta_fast=4.0, beta_slow=1.0,
-                                       original_max_position_embeddings=32)), False),
+    "linear": (rope("linear", factor=4.0), False),
+    "llama3": (rope("llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+                    original_max_position_embeddings=32), False),
+    "yarn": (rope("yarn", factor=4.0, beta_fast=4.0, beta_slow=1.0, original_max_position_embeddings=32), False),
 }
 
 
@@ -51,7 +56,8 @@ def write_variant(folder, options, with_gradients):
     if with_gradients:
         expected |= {"grad." + name: p.grad.contiguous() for name, p in model.named_parameters()}
     save_file(expected, folder / "expected.safetensors")
-    config = {k: v for k, v in model.config.to_dict().items() if v not in (None, "") and "label" not in k}
+    fields = model.config.to_dict().items()
+    config = {k: v for k, v in fields if v not in (None, "") and "label" not in k}
     config["dtype"] = "bfloat16"
     config["architectures"] = ["LlamaForCausalLM"]
     (folder / "config.json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")
@@ -61,7 +67,8 @@ def write_variant(folder, options, with_gradients):
 
 def write_real(folder, path):
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
-    ids = [1, 9690, 198, 504, 5575, 282, 4649, 314, 7042, 30, 2, 198, 1, 4093, 198, 2683, 314, 260, 3575, 282, 3820, 47]
+    ids = [1, 9690, 198, 504, 5575, 282, 4649, 314, 7042, 30, 2, 198, 1, 4093, 198, 2683, 314, 260, 3575, 282,
+           3820, 47]
     with torch.no_grad():
         logits = model(torch.tensor([ids])).logits[0]
     top = logits.topk(8, dim=-1)

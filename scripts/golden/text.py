@@ -65,7 +65,8 @@ def train_sentencepiece():
     names += [name for name, _ in sorted(learned["vocab"].items(), key=lambda item: item[1])]
     vocabulary = {name: index for index, name in enumerate(names)}
     merges = [tuple(merge) for merge in learned["merges"]]
-    tokenizer = Tokenizer(models.BPE(vocabulary, merges, unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+    tokenizer = Tokenizer(models.BPE(vocabulary, merges, unk_token="<unk>", fuse_unk=True,
+                                     byte_fallback=True))
     tokenizer.normalizer = normalizer
     tokenizer.decoder = decoders.Sequence([
         decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(),

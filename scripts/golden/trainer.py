@@ -22,7 +22,9 @@ CONFIG = {
     "mlp_bias": False, "bos_token_id": 1, "eos_token_id": 2, "torch_dtype": "float32",
 }
 OPTIONS = {"clip_low": 0.2, "clip_high": 0.28, "dual_clip": 3.0, "correction_cap": 2.0,
-           "learning_rate": 0.01, "weight_decay": 0.1, "grad_norm_max": 0.05}
+           "learning_rate": 0.01, "weight_decay": 0.1, "grad_norm_max": 0.05,
+           # Large, because a small one makes a first step of the noise in gradients near zero.
+           "epsilon": 1e-3}
 SCENARIOS = {
     "current": {"updates": 1, "epochs": 1, "kl_coefficient": 0.0},
     "older": {"updates": 2, "epochs": 2, "kl_coefficient": 0.5},
@@ -47,8 +49,9 @@ def random_weights():
     for i in range(CONFIG["num_hidden_layers"]):
         p = f"model.layers.{i}."
         shapes |= {p + "input_layernorm.weight": (hidden,), p + "post_attention_layernorm.weight": (hidden,),
-                   p + "self_attn.q_proj.weight": (hidden, hidden), p + "self_attn.k_proj.weight": (kv, hidden),
-                   p + "self_attn.v_proj.weight": (kv, hidden), p + "self_attn.o_proj.weight": (hidden, hidden),
+                   p + "self_attn.q_proj.weight": (hidden, hidden),
+                   p + "self_attn.k_proj.weight": (kv, hidden), p + "self_attn.v_proj.weight": (kv, hidden),
+                   p + "self_attn.o_proj.weight": (hidden, hidden),
                    p + "mlp.gate_proj.weight": (inner, hidden), p + "mlp.up_proj.weight": (inner, hidden),
                    p + "mlp.down_proj.weight": (hidden, inner)}
     noise = {n: torch.randn(s, dtype=torch.float64) for n, s in sorted(shapes.items())}
@@ -114,7 +117,8 @@ def make_batch(weights, current, older_versions, seed):
                 ids, mask = ids + context + second, mask + [0] * 3 + [1] * 3
             rows = [{"ids": ids, "mask": mask}]
             if sibling == 3:
-                rows.append({"ids": prompt[:4] + [draw.randrange(3, 48) for _ in range(4)], "mask": [0] * 5 + [1] * 3})
+                other = prompt[:4] + [draw.randrange(3, 48) for _ in range(4)]
+                rows.append({"ids": other, "mask": [0] * 5 + [1] * 3})
             reward = draw.choice([0, 0.25, 1]) if occurrence < 2 else 0.5
             rollouts.append({"sibling": sibling, "is_valid": True, "reward": reward, "rows": rows})
         groups.append({"task_occurrence": occurrence, "rollouts": rollouts})
@@ -139,7 +143,8 @@ def advantages(group):
     if (rewards == rewards[0]).all():
         return [0.0] * len(group["rollouts"])
     mean, deviation = rewards.mean(), rewards.std(unbiased=True)
-    return [((r["reward"] - mean) / (deviation + 1e-6)).item() if r["is_valid"] else 0.0 for r in group["rollouts"]]
+    return [((r["reward"] - mean) / (deviation + 1e-6)).item() if r["is_valid"] else 0.0
+            for r in group["rollouts"]]
 
 
 def rows_of(batch, every):
@@ -182,7 +187,8 @@ def update(weights, optimizer, batch, current, reference, options):
         before = [row_logprobs(weights, row) for row, _, _ in rows]
         anchors = [row_logprobs(reference, row) for row, _, _ in rows]
     differences = [abs(before[i][t - 1].item() - row["sampled_logprobs"][t])
-                   for i, (row, _, _) in enumerate(rows) for t in trained(row) if row["versions"][t] == current]
+                   for i, (row, _, _) in enumerate(rows) for t in trained(row)
+                   if row["versions"][t] == current]
     for _ in range(options["epochs"]):
         optimizer.zero_grad()
         for i, (row, advantage, weight) in enumerate(rows):
@@ -208,23 +214,27 @@ def update(weights, optimizer, batch, current, reference, options):
         with torch.no_grad():
             for w in weights.values():
                 w.copy_(to_float32(w))
-    report = {"loss": sums["loss"] / options["epochs"], "clipped_fraction": sums["clipped"] / sums["with_advantage"],
-              "kl_sampled": sums["kl_sampled"] / sums["tokens"], "kl_reference": sums["kl_reference"] / sums["tokens"],
+    report = {"loss": sums["loss"] / options["epochs"],
+              "clipped_fraction": sums["clipped"] / sums["with_advantage"],
+              "kl_sampled": sums["kl_sampled"] / sums["tokens"],
+              "kl_reference": sums["kl_reference"] / sums["tokens"],
               "mismatch_mean": sum(differences) / len(differences), "mismatch_max": max(differences),
               "grad_norm": grad_norm}
     return report, gradients
 
 
-def adamw(weights):
-    groups = [{"params": [w for w in weights.values() if w.dim() > 1], "weight_decay": OPTIONS["weight_decay"]},
-              {"params": [w for w in weights.values() if w.dim() == 1], "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=OPTIONS["learning_rate"], betas=(0.9, 0.999), eps=1e-8)
+def adamw(weights, epsilon):
+    matrices = [w for w in weights.values() if w.dim() > 1]
+    vectors = [w for w in weights.values() if w.dim() == 1]
+    groups = [{"params": matrices, "weight_decay": OPTIONS["weight_decay"]},
+              {"params": vectors, "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, lr=OPTIONS["learning_rate"], betas=(0.9, 0.999), eps=epsilon)
 
 
 def run_scenario(name, scenario, initial):
     options = OPTIONS | scenario
     weights = {n: t.clone().requires_grad_() for n, t in initial.items()}
-    optimizer = adamw(weights)
+    optimizer = adamw(weights, options["epsilon"])
     batches, reports = [], []
     for version in range(scenario["updates"]):
         with torch.no_grad():
@@ -245,7 +255,7 @@ def optimizer_fixture():
     weights = {"matrix": torch.randn(2, 3), "vector": torch.randn(3)}
     start = {n: w.flatten().tolist() for n, w in weights.items()}
     weights = {n: w.requires_grad_() for n, w in weights.items()}
-    optimizer, steps = adamw(weights), []
+    optimizer, steps = adamw(weights, 1e-8), []
     for step in range(5):
         rate = 0.01 / (step + 1)
         gradients = {n: torch.randn_like(w) * 10.0 ** (-step) for n, w in weights.items()}

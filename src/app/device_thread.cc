@@ -168,7 +168,10 @@ Result<void> DeviceThread::submit(gateway::GenerateRequest request, OnDelta on_d
 
 void DeviceThread::cancel(RequestId id) {
   if (callbacks_.erase(id) == 0) return;
-  post([this, id] { engine_->cancel(id); });
+  post([this, id] {
+    engine_->cancel(id);
+    report_engine_metrics();
+  });
 }
 
 void DeviceThread::quiesce(std::function<void()> drained) {

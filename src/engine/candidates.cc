@@ -1,12 +1,15 @@
-// Partial selection: the candidates are cut by nth_element, and only what top-p walks is sorted.
+// Partial selection: a bound from one pass leaves few candidates, nth_element cuts them, and only
+// what top-p walks over is sorted.
 #include "engine/candidates.h"
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
+#include <functional>
+#include <limits>
 
 namespace corisco::engine {
 namespace {
+constexpr std::int64_t kPart = 256;
 constexpr std::size_t kFirstWalk = 1024;   // candidates that top-p sorts at first; then times 8
 
 struct Before {
@@ -21,6 +24,35 @@ void keep_first(std::vector<TokenId>& ids, std::size_t n, Before before) {
   if (n >= ids.size()) return;
   std::nth_element(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(n), ids.end(), before);
   ids.resize(n);
+}
+
+std::vector<TokenId> ids_from(const float* values, std::int64_t vocabulary, float least) {
+  std::vector<TokenId> ids;
+  for (TokenId id = 0; id < vocabulary; ++id)
+    if (values[id] >= least) ids.push_back(id);
+  return ids;
+}
+
+// A superset of the k first: at least k logits reach the k-th largest maximum of k or more parts.
+std::vector<TokenId> k_first_or_more(const float* logits, std::int64_t vocabulary, std::uint32_t k) {
+  std::vector<float> maxima;
+  for (std::int64_t first = 0; first < vocabulary; first += kPart)
+    maxima.push_back(*std::max_element(logits + first, logits + std::min(first + kPart, vocabulary)));
+  if (maxima.size() < k) return ids_from(logits, vocabulary, std::numeric_limits<float>::lowest());
+  std::nth_element(maxima.begin(), maxima.begin() + (k - 1), maxima.end(), std::greater<>());
+  return ids_from(logits, vocabulary, maxima[k - 1]);
+}
+
+// A superset of the first that have this mass together: those above a weight, which is lowered
+// until they have.
+std::vector<TokenId> mass_or_more(const float* weights, std::int64_t vocabulary, double mass) {
+  for (float least = 1e-2F; least > 1e-12F; least *= 1e-2F) {
+    double reached = 0;
+    auto ids = ids_from(weights, vocabulary, least);
+    for (const TokenId id : ids) reached += weights[id];
+    if (reached >= mass) return ids;
+  }
+  return ids_from(weights, vocabulary, 0.0F);
 }
 
 // How many of the order top-p keeps. Sorts no more of ids than it walks over.
@@ -50,16 +82,20 @@ bool truncates(const SamplingParams& params) {
 std::vector<TokenId> keep_candidates(const SamplingParams& params, const float* logits,
                                      const float* weights, std::int64_t vocabulary, double total) {
   const Before before{logits};
-  std::vector<TokenId> ids(static_cast<std::size_t>(vocabulary));
-  std::iota(ids.begin(), ids.end(), 0);
-  if (params.top_k > 0 && params.top_k < ids.size()) {
+  const bool has_top_p = params.top_p < 1.0F;
+  double mass = params.top_p * total;
+  std::vector<TokenId> ids;
+  if (params.top_k > 0 && params.top_k < vocabulary) {
+    ids = k_first_or_more(logits, vocabulary, params.top_k);
     keep_first(ids, params.top_k, before);
     std::sort(ids.begin(), ids.end());     // one order for the sum, whatever the selection left
-    total = 0;
-    for (const TokenId id : ids) total += weights[id];
+    mass = 0;
+    for (const TokenId id : ids) mass += weights[id];
+    mass *= params.top_p;
+  } else {
+    ids = has_top_p ? mass_or_more(weights, vocabulary, mass) : ids_from(weights, vocabulary, 0.0F);
   }
-  if (params.top_p < 1.0F)
-    ids.resize(walk_mass(ids, weights, static_cast<double>(params.top_p) * total, before));
+  if (has_top_p) ids.resize(walk_mass(ids, weights, mass, before));
   if (params.min_p > 0.0F) {
     // The largest weight is exp(0) = 1.
     const float least = std::min(params.min_p, 1.0F);

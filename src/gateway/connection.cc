@@ -88,7 +88,8 @@ void Connection::cut() {
   is_cut_ = true;
   stall_.cancel();
   boost::system::error_code ignored;
-  socket_.close(ignored);                // the outstanding read ends with an error: gone
+  socket_.close(ignored);
+  inbox_.leave();
 }
 
 void Connection::watch_write() {

@@ -24,7 +24,7 @@ void Inbox::consume(std::size_t size) {
 }
 
 void Inbox::read() {
-  if (is_reading_ || is_gone_ || is_full()) return;
+  if (is_reading_ || is_gone_ || is_full()) return;   // consume() reads on
   is_reading_ = true;
   socket_.async_read_some(asio::buffer(chunk_),
                           [this, owner = owner_.lock()](boost::system::error_code error, std::size_t size) {

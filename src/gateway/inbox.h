@@ -26,6 +26,9 @@ class Inbox {
   bool is_gone() const { return is_gone_; }
   void on_gone(std::function<void()> then) { on_gone_ = std::move(then); }
 
+  // The connection is closed from this side: the same as if the peer went.
+  void leave() { went(); }
+
   enum class Wake { more, gone, timeout };
   // Until there are more bytes than at the call. Bytes that came before the peer went come first.
   boost::asio::awaitable<Wake> wait_for_more(TimePoint deadline);

@@ -122,8 +122,6 @@ const Table kCoordinator{
     {Kind::gauge, "corisco_coordinator_phase", "1 for the phase in force, 0 for the others.", {"phase"}},
     {Kind::counter, "corisco_coordinator_phase_seconds_total", "Time spent in each phase.", {"phase"}},
     {Kind::gauge, "corisco_coordinator_policy_version", "Version of the weights that are served."},
-    {Kind::gauge, "corisco_coordinator_groups_ready", "Whole groups that wait for an update."},
-    {Kind::gauge, "corisco_coordinator_paused", "1 while paused by an operator."},
 };
 
 const Table kEvaluation{

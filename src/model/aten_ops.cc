@@ -31,21 +31,22 @@ constexpr std::int64_t kLogitRows = 512;  // rows of logits that exist at a time
 // Rows of the store that a block of query rows attends to, and which row attends to which.
 struct Block {
   std::int64_t first = 0, count = 0;
-  at::Tensor keys;                     // [U] rows of the store
-  at::Tensor mask;                     // [count, U] bool
+  at::Tensor keys;  // [U] rows of the store
+  at::Tensor mask;  // [count, U] bool
 };
 
 struct AtenPass final : Pass {
   AttentionPlan plan;
-  at::Tensor cosines, sines;           // [T, 1, D / 2]
-  at::Tensor slots;                    // [T], or undefined
-  std::vector<Block> blocks;           // made on the first layer, when the device is known
+  at::Tensor cosines, sines;  // [T, 1, D / 2]
+  at::Tensor slots;           // [T], or undefined
+  std::vector<Block> blocks;  // made on the first layer, when the device is known
 };
 
 std::vector<std::int64_t> keys_of(const AttentionPlan& plan, std::int64_t row) {
   std::vector<std::int64_t> keys;
   const auto t = static_cast<std::size_t>(row);
-  for (auto s = static_cast<std::size_t>(plan.begin[t]); s < static_cast<std::size_t>(plan.begin[t + 1]); ++s) {
+  for (auto s = static_cast<std::size_t>(plan.begin[t]); s < static_cast<std::size_t>(plan.begin[t + 1]);
+       ++s) {
     for (std::int32_t k = 0; k < plan.spans[s].length; ++k) keys.push_back(plan.spans[s].first + k);
   }
   return keys;
@@ -57,7 +58,8 @@ at::Tensor to_tensor(const std::vector<std::int64_t>& numbers) {
   return result;
 }
 
-Block make_block(const AttentionPlan& plan, std::int64_t first, std::int64_t count, const at::Device& device) {
+Block make_block(const AttentionPlan& plan, std::int64_t first, std::int64_t count,
+                 const at::Device& device) {
   std::vector<std::vector<std::int64_t>> rows;
   std::vector<std::int64_t> keys;
   for (std::int64_t row = first; row < first + count; ++row) {
@@ -96,7 +98,8 @@ std::vector<Block> make_blocks(const AttentionPlan& plan, std::int64_t num_rows,
 // x [T, heads, D] turned by the pass's angles, in float32.
 at::Tensor rotated(const at::Tensor& x, const AtenPass& pass) {
   const std::int64_t half = x.size(2) / 2;
-  const at::Tensor first = x.narrow(2, 0, half).to(at::kFloat), second = x.narrow(2, half, half).to(at::kFloat);
+  const at::Tensor first = x.narrow(2, 0, half).to(at::kFloat),
+                   second = x.narrow(2, half, half).to(at::kFloat);
   return at::cat({first * pass.cosines - second * pass.sines, second * pass.cosines + first * pass.sines}, 2)
       .to(x.scalar_type());
 }
@@ -151,7 +154,8 @@ class AtenOps final : public Ops {
     auto pass = std::make_shared<AtenPass>();
     pass->plan = input.attention;
     const RopeAngles angles = rope_angles(options_.rope, input.positions);
-    const std::int64_t half = options_.heads.head_dim / 2, rows = static_cast<std::int64_t>(input.positions.size());
+    const std::int64_t half = options_.heads.head_dim / 2,
+                       rows = static_cast<std::int64_t>(input.positions.size());
     pass->cosines = at::empty({rows, 1, half}, at::kFloat);
     pass->sines = at::empty({rows, 1, half}, at::kFloat);
     std::copy(angles.cosines.begin(), angles.cosines.end(), pass->cosines.mutable_data_ptr<float>());
@@ -191,10 +195,10 @@ class AtenOps final : public Ops {
     }
     std::vector<at::Tensor> parts;
     for (const Block& block : pass.blocks) {
-      parts.push_back(at::scaled_dot_product_attention(
-          queries.narrow(1, block.first, block.count).unsqueeze(0),
-          chosen_heads(keys, block.keys, group).unsqueeze(0),
-          chosen_heads(values, block.keys, group).unsqueeze(0), block.mask));
+      parts.push_back(
+          at::scaled_dot_product_attention(queries.narrow(1, block.first, block.count).unsqueeze(0),
+                                           chosen_heads(keys, block.keys, group).unsqueeze(0),
+                                           chosen_heads(values, block.keys, group).unsqueeze(0), block.mask));
     }
     return at::cat(parts, 2).squeeze(0).transpose(0, 1).reshape({rows, heads.query_width()});
   }
@@ -221,5 +225,7 @@ class AtenOps final : public Ops {
 };
 }  // namespace
 
-std::unique_ptr<Ops> make_aten_ops(OpsOptions options) { return std::make_unique<AtenOps>(std::move(options)); }
+std::unique_ptr<Ops> make_aten_ops(OpsOptions options) {
+  return std::make_unique<AtenOps>(std::move(options));
+}
 }  // namespace corisco::model

@@ -78,14 +78,14 @@ std::int64_t scratch_floats(const HeadShape& heads, const CpuPass& pass) {
 void run_attention(const HeadShape& heads, const CpuPass& pass, const kernels::Attention& call,
                    std::int64_t rows, kernels::Storage storage) {
   const auto kernel = table(storage).attend;
-  parallel_tasks(rows * heads.num_kv_heads, 2 * pass.num_keys * heads.query_width(), scratch_floats(heads, pass),
-                 [&](std::int64_t task, float* scratch) {
+  parallel_tasks(rows * heads.num_kv_heads, 2 * pass.num_keys * heads.query_width(),
+                 scratch_floats(heads, pass), [&](std::int64_t task, float* scratch) {
                    kernel(call, task / heads.num_kv_heads, task % heads.num_kv_heads, scratch);
                  });
 }
 
-at::Tensor cached_attention(const HeadShape& heads, const at::Tensor& qkv, const CpuPass& pass, KvStore& cache,
-                            std::size_t layer) {
+at::Tensor cached_attention(const HeadShape& heads, const at::Tensor& qkv, const CpuPass& pass,
+                            KvStore& cache, std::size_t layer) {
   rotate(heads, qkv, pass, 1.0F);
   write_cache(heads, qkv, pass, cache.keys[layer], cache.values[layer]);
   at::Tensor output = at::empty({qkv.size(0), heads.query_width()}, qkv.options());
@@ -158,8 +158,9 @@ struct AttentionFunction : Function<AttentionFunction> {
     const auto saved = context->get_saved_variables();
     const auto capsule = context->saved_data["pass"].toCapsule();
     const auto* holder = static_cast<const PassHolder*>(capsule.get());
-    return {run_gradient(holder->heads, saved[0], saved[1], saved[2], gradients[0].contiguous(), *holder->pass),
-            {}};
+    return {
+        run_gradient(holder->heads, saved[0], saved[1], saved[2], gradients[0].contiguous(), *holder->pass),
+        {}};
   }
 };
 }  // namespace

@@ -25,7 +25,8 @@ float logprob_of(float logit, float inverse_temperature, float log_sum) {
   return logit * inverse_temperature - log_sum;
 }
 
-at::Tensor chunk_logits(const at::Tensor& hidden, const at::Tensor& head, std::int64_t row, std::int64_t tile_rows) {
+at::Tensor chunk_logits(const at::Tensor& hidden, const at::Tensor& head, std::int64_t row,
+                        std::int64_t tile_rows) {
   const std::int64_t count = std::min(kChunkRows, hidden.size(0) - row);
   return product(hidden.narrow(0, row, count), head, {}, tile_rows).to(at::kFloat);
 }
@@ -85,7 +86,8 @@ struct LogprobsFunction : Function<LogprobsFunction> {
     const auto saved = context->get_saved_variables();
     const at::Tensor &hidden = saved[0], &head = saved[1], &log_sums = saved[2];
     const auto targets = context->saved_data["targets"].toIntVector();
-    const float inverse_temperature = 1.0F / static_cast<float>(context->saved_data["temperature"].toDouble());
+    const float inverse_temperature =
+        1.0F / static_cast<float>(context->saved_data["temperature"].toDouble());
     const std::int64_t tile_rows = context->saved_data["tile_rows"].toInt();
     const at::Tensor given = gradients[0].to(at::kFloat).contiguous();
     at::Tensor hidden_gradient = at::empty_like(hidden), head_gradient;
@@ -109,7 +111,8 @@ at::Tensor cpu_selected_logprobs(const at::Tensor& hidden, const at::Tensor& hea
                                  const std::vector<std::int64_t>& targets, float temperature,
                                  std::int64_t tile_rows) {
   if (at::GradMode::is_enabled()) {
-    return LogprobsFunction::apply(hidden.contiguous(), head, targets, static_cast<double>(temperature), tile_rows);
+    return LogprobsFunction::apply(hidden.contiguous(), head, targets, static_cast<double>(temperature),
+                                   tile_rows);
   }
   return choose(hidden.contiguous(), head, targets, 1.0F / temperature, tile_rows).logprobs;
 }

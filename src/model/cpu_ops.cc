@@ -13,6 +13,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "model/linear.h"
 #include "model/parallel.h"
@@ -67,9 +68,8 @@ at::Tensor run_norm_gradient(const at::Tensor& sum, const at::Tensor& weight, co
                                    .num_rows = rows,
                                    .width = width};
   const auto& kernel = table(storage_of(sum));
-  parallel_ranges(rows, 2 * rows * width, [&](auto begin, auto end) {
-    kernel.norm_input_gradient(call, begin, end);
-  });
+  parallel_ranges(rows, 2 * rows * width,
+                  [&](auto begin, auto end) { kernel.norm_input_gradient(call, begin, end); });
   if (weight.requires_grad()) {
     kernel.norm_weight_gradient(call, 0, width);
     passed_weight_gradient = pass_gradient(weight, gradient_sums.to(weight.scalar_type()));
@@ -114,9 +114,9 @@ struct AddNormFunction : Function<AddNormFunction> {
 
 struct LinearFunction : Function<LinearFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            const at::Tensor& bias, std::int64_t tile_rows) {
-    context->save_for_backward({x, weight, bias});
-    return product(x, weight, bias, tile_rows);
+                            const std::optional<at::Tensor>& bias, std::int64_t tile_rows) {
+    context->save_for_backward({x, weight, bias.value_or(at::Tensor())});
+    return product(x, weight, bias.value_or(at::Tensor()), tile_rows);
   }
   static Gradients backward(AutogradContext* context, const Gradients& gradients) {
     const auto saved = context->get_saved_variables();
@@ -133,9 +133,10 @@ struct LinearFunction : Function<LinearFunction> {
 at::Tensor run_swiglu(const at::Tensor& gate_up) {
   const std::int64_t rows = gate_up.size(0), width = gate_up.size(1) / 2;
   at::Tensor result = at::empty({rows, width}, gate_up.options());
-  parallel_ranges(rows, 8 * rows * width, [&, kernel = table(storage_of(gate_up)).swiglu](auto begin, auto end) {
-    kernel(gate_up.const_data_ptr(), result.mutable_data_ptr(), width, begin, end);
-  });
+  parallel_ranges(rows, 8 * rows * width,
+                  [&, kernel = table(storage_of(gate_up)).swiglu](auto begin, auto end) {
+                    kernel(gate_up.const_data_ptr(), result.mutable_data_ptr(), width, begin, end);
+                  });
   return result;
 }
 
@@ -211,7 +212,8 @@ class CpuOps final : public Ops {
 
   at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) const override {
     if (!records()) return product(x, weight, bias, options_.tile_rows);
-    return LinearFunction::apply(x, weight, bias, options_.tile_rows);
+    const auto optional_bias = bias.defined() ? std::optional<at::Tensor>(bias) : std::nullopt;
+    return LinearFunction::apply(x, weight, optional_bias, options_.tile_rows);
   }
 
   at::Tensor attention(const at::Tensor& qkv, const std::shared_ptr<Pass>& pass, KvStore* cache,

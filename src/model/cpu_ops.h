@@ -9,7 +9,7 @@ struct CpuPass final : Pass {
   AttentionPlan plan;
   RopeAngles angles;
   std::vector<std::int64_t> slots;
-  std::int64_t num_keys = 0;           // over all rows
+  std::int64_t num_keys = 0;  // over all rows
   std::int64_t row_keys_max = 0;
 };
 

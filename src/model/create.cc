@@ -35,7 +35,8 @@ std::string deterministic_problem(const LlamaWeights& weights) {
   std::set<std::vector<std::int64_t>> shapes;
   for (const auto& tensor : tensors) {
     if (!shapes.insert(tensor.sizes().vec()).second) continue;
-    if (const std::string problem = tile_problem(tensor.detach(), kTileRows); !problem.empty()) return problem;
+    if (const std::string problem = tile_problem(tensor.detach(), kTileRows); !problem.empty())
+      return problem;
   }
   return "";
 }
@@ -51,9 +52,8 @@ Result<std::unique_ptr<Decoder>> Decoder::load(const std::string& folder, const 
   CORISCO_CHECK(load_weights(folder, config, weights));
   if (deterministic) {
     if (const std::string problem = deterministic_problem(weights); !problem.empty()) {
-      return Error{Code::unavailable,
-                   cat("engine.deterministic cannot be had on this CPU with ", options.threads,
-                       " threads (model.threads): ", problem)};
+      return Error{Code::unavailable, cat("engine.deterministic cannot be had on this CPU with ",
+                                          options.threads, " threads (model.threads): ", problem)};
     }
   }
   const OpsKind kind = options.device == "cpu" ? OpsKind::own_kernels : OpsKind::aten;

@@ -11,7 +11,8 @@ namespace corisco::model {
 constexpr std::int64_t kTileRows = 32;
 
 // x [T, in] weight [out, in] -> [T, out]; bias may be undefined. No autograd.
-at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, std::int64_t tile_rows);
+at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                   std::int64_t tile_rows);
 
 // Adds gradient^T x to grad() of a leaf weight and returns undefined; of another tensor it returns it.
 at::Tensor weight_gradient(const at::Tensor& weight, const at::Tensor& gradient, const at::Tensor& x);

@@ -19,7 +19,10 @@ std::unique_ptr<Ops> make_ops(const DecoderConfig& config, OpsKind kind, bool de
 }  // namespace
 
 LlamaDecoder::LlamaDecoder(DecoderConfig config, LlamaWeights weights, OpsKind kind, bool deterministic)
-    : config_(std::move(config)), weights_(std::move(weights)), kind_(kind), deterministic_(deterministic),
+    : config_(std::move(config)),
+      weights_(std::move(weights)),
+      kind_(kind),
+      deterministic_(deterministic),
       ops_(make_ops(config_, kind, deterministic)) {}
 
 // Pre-norm blocks. The residual stream and what the last block adds to it go separately, so that
@@ -88,8 +91,8 @@ void LlamaDecoder::check(const ForwardInput& input) const {
   const std::size_t rows = input.token_ids.size();
   CORISCO_ASSERT(rows > 0, cat("a pass without tokens"));
   CORISCO_ASSERT(input.positions.size() == rows && input.attention.begin.size() == rows + 1,
-                 cat(rows, " tokens, ", input.positions.size(), " positions, ",
-                     input.attention.begin.size(), " span begins"));
+                 cat(rows, " tokens, ", input.positions.size(), " positions, ", input.attention.begin.size(),
+                     " span begins"));
   CORISCO_ASSERT(input.slots.size() == (input.cache == nullptr ? 0 : rows),
                  cat(rows, " tokens, ", input.slots.size(), " slots"));
   const std::int64_t num_keys =

@@ -26,8 +26,8 @@ class LlamaDecoder final : public Decoder {
   std::unique_ptr<Decoder> frozen_copy() override;
 
  private:
-  at::Tensor layer(const LayerWeights& weights, std::size_t index, at::Tensor& stream, const at::Tensor& addend,
-                   const std::shared_ptr<Pass>& pass, KvStore* cache) const;
+  at::Tensor layer(const LayerWeights& weights, std::size_t index, at::Tensor& stream,
+                   const at::Tensor& addend, const std::shared_ptr<Pass>& pass, KvStore* cache) const;
   void check(const ForwardInput& input) const;
 
   const DecoderConfig config_;

@@ -24,7 +24,7 @@ struct OpsOptions {
   HeadShape heads;
   RopeFrequencies rope;
   float norm_epsilon = 1e-5F;
-  std::int64_t tile_rows = 0;         // rows of each product of a linear; 0: all at once
+  std::int64_t tile_rows = 0;  // rows of each product of a linear; 0: all at once
 };
 
 // What the layers of one pass share: angles, the attention plan in the form of the device.
@@ -33,8 +33,8 @@ struct Pass {
 };
 
 struct Normed {
-  at::Tensor sum;                     // hidden + addend
-  at::Tensor output;                  // its norm
+  at::Tensor sum;     // hidden + addend
+  at::Tensor output;  // its norm
 };
 
 class Ops {

@@ -24,8 +24,8 @@ float llama3_frequency(const RopeConfig& rope, double frequency) {
   const double wavelength = 2 * kPi / frequency;
   if (wavelength < original / rope.high_freq_factor) return static_cast<float>(frequency);
   if (wavelength > original / rope.low_freq_factor) return static_cast<float>(frequency / rope.factor);
-  const double smooth = (original / wavelength - rope.low_freq_factor) /
-                        (rope.high_freq_factor - rope.low_freq_factor);
+  const double smooth =
+      (original / wavelength - rope.low_freq_factor) / (rope.high_freq_factor - rope.low_freq_factor);
   return static_cast<float>((1 - smooth) * frequency / rope.factor + smooth * frequency);
 }
 

@@ -17,7 +17,7 @@ RopeFrequencies rope_frequencies(const RopeConfig& rope, std::int64_t head_dim);
 
 // Cosines and sines of a pass's positions, computed once and used by every layer.
 struct RopeAngles {
-  std::vector<float> cosines, sines;       // [T, head_dim / 2]
+  std::vector<float> cosines, sines;  // [T, head_dim / 2]
 };
 RopeAngles rope_angles(const RopeFrequencies& frequencies, const std::vector<std::int64_t>& positions);
 }  // namespace corisco::model

@@ -13,8 +13,10 @@ namespace corisco::model {
 namespace {
 struct Widths {
   explicit Widths(const DecoderConfig& config)
-      : hidden(config.hidden_size), query(config.num_heads * config.head_dim),
-        kv(config.num_kv_heads * config.head_dim), mlp(config.intermediate_size) {}
+      : hidden(config.hidden_size),
+        query(config.num_heads * config.head_dim),
+        kv(config.num_kv_heads * config.head_dim),
+        mlp(config.intermediate_size) {}
   std::int64_t hidden, query, kv, mlp;
 };
 
@@ -92,7 +94,8 @@ void fill_normal(const at::Tensor& tensor, float deviation, std::uint64_t key) {
   for (std::int64_t i = 0; i < values.numel(); ++i) {
     const auto counter = static_cast<std::uint64_t>(i) * 2;
     const double radius = std::sqrt(-2 * std::log(uniform(key, counter)));
-    to[i] = deviation * static_cast<float>(radius * std::cos(2 * std::numbers::pi * uniform(key, counter + 1)));
+    to[i] =
+        deviation * static_cast<float>(radius * std::cos(2 * std::numbers::pi * uniform(key, counter + 1)));
   }
   tensor.copy_(values);
 }

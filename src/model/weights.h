@@ -11,19 +11,19 @@
 
 namespace corisco::model {
 struct LayerWeights {
-  at::Tensor attention_norm;              // [H]
-  at::Tensor qkv, qkv_bias;               // [(Hq + 2 Hkv) D, H]: queries, keys, values
+  at::Tensor attention_norm;                           // [H]
+  at::Tensor qkv, qkv_bias;                            // [(Hq + 2 Hkv) D, H]: queries, keys, values
   at::Tensor attention_output, attention_output_bias;  // [H, Hq D]
-  at::Tensor mlp_norm;                    // [H]
-  at::Tensor gate_up, gate_up_bias;       // [2 I, H]: gate, up
-  at::Tensor down, down_bias;             // [H, I]
+  at::Tensor mlp_norm;                                 // [H]
+  at::Tensor gate_up, gate_up_bias;                    // [2 I, H]: gate, up
+  at::Tensor down, down_bias;                          // [H, I]
 };
 
 struct LlamaWeights {
-  at::Tensor embedding;                   // [V, H]
+  at::Tensor embedding;  // [V, H]
   std::vector<LayerWeights> layers;
-  at::Tensor final_norm;                  // [H]
-  at::Tensor head;                        // [V, H]; the embedding itself when tied
+  at::Tensor final_norm;  // [H]
+  at::Tensor head;        // [V, H]; the embedding itself when tied
 };
 
 // Uninitialised, trainable leaves on the device. Must not run under inference mode.

@@ -20,8 +20,7 @@ void Survey::take(const GroupOpened& record) {
   }
   const auto [earlier, is_first] = by_occurrence_.try_emplace(record.task_occurrence, record.group);
   if (!is_first) {
-    SeenGroup& redone = groups[earlier->second];
-    redone.is_superseded = !redone.is_complete();
+    groups[earlier->second].is_superseded = true;
     earlier->second = record.group;
   }
   groups[record.group].opened = record;

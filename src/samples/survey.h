@@ -13,16 +13,16 @@ namespace corisco::samples {
 class Survey {
  public:
   struct SeenRollout {
-    GroupId group;                     // none: a validation rollout
+    GroupId group;  // none: a validation rollout
     std::uint32_t attempt = 0;
     std::uint64_t salt = 0;
     bool is_finished = false;
   };
   struct SeenGroup {
     GroupOpened opened;
-    std::map<std::uint32_t, RolloutId> rollouts;   // by sibling
+    std::map<std::uint32_t, RolloutId> rollouts;  // by sibling
     std::uint32_t num_finished = 0;
-    bool is_superseded = false;        // its task occurrence was opened again
+    bool is_superseded = false;  // its task occurrence was opened again
     bool is_complete() const { return num_finished == opened.num_siblings; }
   };
 
@@ -48,8 +48,8 @@ class Survey {
   void take(const RunResumed& record);
   void make_void(std::uint64_t from_version);
 
-  std::vector<UpdatePublished> updates_;           // of the line of weights in force
-  std::vector<UpdatePublished> void_updates_;      // of lines that a resume left
+  std::vector<UpdatePublished> updates_;       // of the line of weights in force
+  std::vector<UpdatePublished> void_updates_;  // of lines that a resume left
   std::unordered_map<std::uint64_t, GroupId> by_occurrence_;
 };
 

@@ -58,8 +58,8 @@ AdvantageKind advantage_kind(const std::string& name) {
   return AdvantageKind::rloo;
 }
 
-std::vector<double> group_advantages(std::span<const double> rewards,
-                                     const std::vector<bool>& is_valid, AdvantageKind kind) {
+std::vector<double> group_advantages(std::span<const double> rewards, const std::vector<bool>& is_valid,
+                                     AdvantageKind kind) {
   CORISCO_ASSERT(rewards.size() == is_valid.size(),
                  cat(rewards.size(), " rewards, ", is_valid.size(), " flags"));
   std::vector<double> advantages(rewards.size(), 0.0);

@@ -18,11 +18,11 @@ void sort_batch(TrainBatch& batch) {
 
 void check_row(const Sample& row, PolicyVersion current) {
   const std::size_t length = row.token_ids.size();
-  CORISCO_ASSERT(row.loss_mask.size() == length && row.sampled_logprobs.size() == length &&
-                     row.policy_versions.size() == length,
-                 cat(length, " ids, ", row.loss_mask.size(), " masks, ", row.sampled_logprobs.size(),
-                     " logprobs, ", row.policy_versions.size(), " versions in a row of rollout ",
-                     row.rollout));
+  CORISCO_ASSERT(
+      row.loss_mask.size() == length && row.sampled_logprobs.size() == length &&
+          row.policy_versions.size() == length,
+      cat(length, " ids, ", row.loss_mask.size(), " masks, ", row.sampled_logprobs.size(), " logprobs, ",
+          row.policy_versions.size(), " versions in a row of rollout ", row.rollout));
   CORISCO_ASSERT(length == 0 || !row.loss_mask[0],
                  cat("the first token of a row of rollout ", row.rollout, " has no context to train from"));
   for (std::size_t t = 0; t < length; ++t) {
@@ -64,12 +64,15 @@ class Survey {
   UpdateReport report() const {
     UpdateReport result = report_;
     result.num_rollouts = static_cast<std::uint32_t>(rewards_.size());
-    if (result.num_trained_tokens) result.policy_age_mean = ages_ / static_cast<double>(result.num_trained_tokens);
+    if (result.num_trained_tokens)
+      result.policy_age_mean = ages_ / static_cast<double>(result.num_trained_tokens);
     if (rewards_.empty()) return result;
     for (const double reward : rewards_) result.reward_mean += reward / static_cast<double>(rewards_.size());
     double squares = 0;
-    for (const double reward : rewards_) squares += (reward - result.reward_mean) * (reward - result.reward_mean);
-    if (rewards_.size() > 1) result.reward_std = std::sqrt(squares / static_cast<double>(rewards_.size() - 1));
+    for (const double reward : rewards_)
+      squares += (reward - result.reward_mean) * (reward - result.reward_mean);
+    if (rewards_.size() > 1)
+      result.reward_std = std::sqrt(squares / static_cast<double>(rewards_.size() - 1));
     return result;
   }
 
@@ -105,8 +108,11 @@ void add_row(Assembly& assembly, const Sample& sample, PolicyVersion current, Sh
   for (std::size_t t = 0; t < sample.loss_mask.size(); ++t) {
     if (!sample.loss_mask[t]) continue;
     const std::uint64_t age = current.value - sample.policy_versions[t].value;
-    assembly.tokens.push_back({.id = sample.token_ids[t], .sampled_logprob = sample.sampled_logprobs[t],
-                               .advantage = share.advantage, .weight = share.weight, .age = age});
+    assembly.tokens.push_back({.id = sample.token_ids[t],
+                               .sampled_logprob = sample.sampled_logprobs[t],
+                               .advantage = share.advantage,
+                               .weight = share.weight,
+                               .age = age});
     assembly.has_older_policy |= age > 0;
     row.forward_length = t;
   }

@@ -12,15 +12,15 @@ namespace corisco::trainer {
 struct TrainedToken {
   TokenId id = 0;
   double sampled_logprob = 0;
-  double advantage = 0;      // of its rollout
-  double weight = 0;         // 1 / (R T): rollouts of the batch, trained tokens of its rollout
-  std::uint64_t age = 0;     // versions between its sampling and now
+  double advantage = 0;   // of its rollout
+  double weight = 0;      // 1 / (R T): rollouts of the batch, trained tokens of its rollout
+  std::uint64_t age = 0;  // versions between its sampling and now
 };
 
 // A row that is forwarded. Its trained tokens are tokens[first_token, first_token + num_tokens),
 // in the order of their positions.
 struct TrainRow {
-  const Sample* sample = nullptr;       // in Assembly::batch
+  const Sample* sample = nullptr;  // in Assembly::batch
   std::size_t first_token = 0, num_tokens = 0;
   // Tokens to forward: those before the last trained one, which is predicted but predicts nothing.
   std::size_t forward_length = 0;
@@ -34,11 +34,11 @@ struct Assembly {
   Assembly(Assembly&&) = default;
   Assembly& operator=(Assembly&&) = default;
 
-  TrainBatch batch;                     // ordered by (task occurrence, sibling, branch)
+  TrainBatch batch;  // ordered by (task occurrence, sibling, branch)
   std::vector<TrainRow> rows;
   std::vector<TrainedToken> tokens;
-  bool has_older_policy = false;        // a forwarded token was sampled from older weights
-  UpdateReport report;                  // the counts, rewards and ages of the whole batch
+  bool has_older_policy = false;  // a forwarded token was sampled from older weights
+  UpdateReport report;            // the counts, rewards and ages of the whole batch
 };
 
 // R counts the valid rollouts of the batch, also those with zero advantage or without tokens.

@@ -33,7 +33,8 @@ Result<void> check_finite(model::Decoder& decoder) {
   const c10::NoGradGuard no_grad;
   for (const auto& [name, tensor] : decoder.hugging_face_tensors())
     if (!std::isfinite(at::linalg_vector_norm(tensor).item<double>()))
-      return Error{Code::internal, cat("no checkpoint was written: ", name, " holds numbers that are not finite")};
+      return Error{Code::internal,
+                   cat("no checkpoint was written: ", name, " holds numbers that are not finite")};
   return {};
 }
 
@@ -47,8 +48,8 @@ Result<void> check_room(model::Decoder& decoder, const Optimizer& optimizer, con
   if (problem) return Error{Code::unavailable, cat("could not use ", parent, ": ", problem.message())};
   constexpr std::uintmax_t kMegabyte = 1U << 20;
   if (space.available < needed + needed / 20)
-    return Error{Code::unavailable, cat("a checkpoint needs ", needed / kMegabyte, " MB and ", parent, " has ",
-                                        space.available / kMegabyte, " MB free")};
+    return Error{Code::unavailable, cat("a checkpoint needs ", needed / kMegabyte, " MB and ", parent,
+                                        " has ", space.available / kMegabyte, " MB free")};
   return {};
 }
 
@@ -66,7 +67,8 @@ Result<TrainerState> from_text(const std::string& text, const std::string& folde
   try {
     const Json json = Json::parse(text);
     if (json.at("format") != kFormat)
-      return Error{Code::invalid_argument, cat("the state of ", folder, " has format ", json.at("format").dump())};
+      return Error{Code::invalid_argument,
+                   cat("the state of ", folder, " has format ", json.at("format").dump())};
     return TrainerState{json.at("policy_version"), json.at("updates"), json.at("optimizer_steps"),
                         json.at("trainer").dump(), json.at("extra_json")};
   } catch (const Json::exception& exception) {
@@ -121,16 +123,18 @@ std::string options_json(const config::Trainer& options) {
   return json.dump();
 }
 
-Result<std::string> save_checkpoint(model::Decoder& decoder, const Optimizer& optimizer, const TrainerState& state,
-                                    const std::string& parent, const std::string& model_folder) {
+Result<std::string> save_checkpoint(model::Decoder& decoder, const Optimizer& optimizer,
+                                    const TrainerState& state, const std::string& parent,
+                                    const std::string& model_folder) {
   remove_unfinished_checkpoints(parent);
   CORISCO_CHECK(check_finite(decoder));
   CORISCO_CHECK(check_room(decoder, optimizer, parent));
-  return write_checkpoint_folder(parent, state.policy_version, [&](const std::string& folder) -> Result<void> {
-    CORISCO_CHECK(model::export_hugging_face(decoder, model_folder, folder));
-    CORISCO_CHECK(write_tensor_file(folder + "/" + kOptimizerFile, optimizer.state()));
-    return files::write_atomically(folder + "/" + kStateFile, to_text(state));
-  });
+  return write_checkpoint_folder(
+      parent, state.policy_version, [&](const std::string& folder) -> Result<void> {
+        CORISCO_CHECK(model::export_hugging_face(decoder, model_folder, folder));
+        CORISCO_CHECK(write_tensor_file(folder + "/" + kOptimizerFile, optimizer.state()));
+        return files::write_atomically(folder + "/" + kStateFile, to_text(state));
+      });
 }
 
 Result<LoadedCheckpoint> load_newest_checkpoint(model::Decoder& decoder, Optimizer& optimizer,

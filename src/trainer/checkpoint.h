@@ -12,17 +12,18 @@
 namespace corisco::trainer {
 struct TrainerState {
   std::uint64_t policy_version = 0;
-  std::uint64_t num_updates = 0;         // begun and ended, skipped ones included
+  std::uint64_t num_updates = 0;  // begun and ended, skipped ones included
   std::uint64_t num_optimizer_steps = 0;
-  std::string options_json;              // the trainer's part of the config
-  std::string extra_json;                // the caller's
+  std::string options_json;  // the trainer's part of the config
+  std::string extra_json;    // the caller's
 };
 
 std::string options_json(const config::Trainer& options);
 
 // Refuses weights that are not finite, and a disk without room.
-Result<std::string> save_checkpoint(model::Decoder& decoder, const Optimizer& optimizer, const TrainerState& state,
-                                    const std::string& parent, const std::string& model_folder);
+Result<std::string> save_checkpoint(model::Decoder& decoder, const Optimizer& optimizer,
+                                    const TrainerState& state, const std::string& parent,
+                                    const std::string& model_folder);
 
 struct LoadedCheckpoint {
   TrainerState state;

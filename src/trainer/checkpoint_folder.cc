@@ -78,7 +78,8 @@ Result<void> verify_file(const std::string& path, std::uint64_t bytes, const std
   std::error_code problem;
   const auto size = fs::file_size(path, problem);
   if (problem) return Error{Code::not_found, cat(path, ": ", problem.message())};
-  if (size != bytes) return Error{Code::invalid_argument, cat(path, " has ", size, " bytes instead of ", bytes)};
+  if (size != bytes)
+    return Error{Code::invalid_argument, cat(path, " has ", size, " bytes instead of ", bytes)};
   CORISCO_TRY(const std::string found, files::sha256_of_file(path));
   if (found != hash) return Error{Code::invalid_argument, cat(path, " is damaged: its SHA-256 is ", found)};
   return {};
@@ -102,12 +103,14 @@ Result<std::string> rename_to_step(const std::string& aside, const std::string& 
   const std::string path = free_name(parent, step);
   std::error_code problem;
   fs::rename(aside, path, problem);
-  if (problem) return Error{Code::unavailable, cat("could not rename ", aside, " to ", path, ": ", problem.message())};
+  if (problem)
+    return Error{Code::unavailable, cat("could not rename ", aside, " to ", path, ": ", problem.message())};
   CORISCO_CHECK(files::sync_folder(parent));
   return path;
 }
 
-Result<void> fill_folder(const std::string& aside, const std::function<Result<void>(const std::string&)>& fill) {
+Result<void> fill_folder(const std::string& aside,
+                         const std::function<Result<void>(const std::string&)>& fill) {
   CORISCO_CHECK(fill(aside));
   CORISCO_CHECK(write_manifest(aside));
   return files::sync_folder(aside);

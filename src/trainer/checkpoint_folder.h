@@ -13,8 +13,9 @@ namespace corisco::trainer {
 // Writes parent/tmp-... through fill, which puts files directly into the folder that it is given,
 // and renames it to parent/step-NNNNNN, or step-NNNNNN-2 and so on where that is taken: nothing
 // that exists is overwritten. Returns the folder's final path.
-Result<std::string> write_checkpoint_folder(const std::string& parent, std::uint64_t step,
-                                            const std::function<Result<void>(const std::string& folder)>& fill);
+Result<std::string> write_checkpoint_folder(
+    const std::string& parent, std::uint64_t step,
+    const std::function<Result<void>(const std::string& folder)>& fill);
 
 // Every file of the manifest is there, with its size and hash.
 Result<void> verify_checkpoint_folder(const std::string& folder);

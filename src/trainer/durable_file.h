@@ -10,7 +10,8 @@ namespace corisco::trainer {
 class DurableFile {
  public:
   static Result<DurableFile> create(const std::string& path);
-  DurableFile(DurableFile&& other) noexcept : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
+  DurableFile(DurableFile&& other) noexcept
+      : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
   DurableFile& operator=(DurableFile&&) = delete;
   ~DurableFile();
 

@@ -11,6 +11,6 @@ namespace corisco::trainer {
 // through the vocabulary.
 at::Tensor trained_logprobs(model::Decoder& decoder, const MicroBatch& batch);  // [N] float32
 
-std::vector<double> to_doubles(const at::Tensor& values);            // [N], from any device
+std::vector<double> to_doubles(const at::Tensor& values);  // [N], from any device
 at::Tensor to_tensor(const std::vector<double>& values, const at::Tensor& like);
 }  // namespace corisco::trainer

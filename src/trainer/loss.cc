@@ -6,7 +6,7 @@
 
 namespace corisco::trainer {
 namespace {
-constexpr double kLogRatioMax = 20;   // keeps exp finite; a ratio beyond it has no gradient
+constexpr double kLogRatioMax = 20;  // keeps exp finite; a ratio beyond it has no gradient
 constexpr double kDivergenceMax = 10;
 
 struct Term {
@@ -46,8 +46,8 @@ Term divergence(double difference) {
 
 TokenLoss token_loss(const TokenInput& token, const LossOptions& options) {
   TokenLoss result;
-  const Term policy = clipped_objective(token.logprob - token.old_logprob, token.advantage, options,
-                                        result.is_clipped);
+  const Term policy =
+      clipped_objective(token.logprob - token.old_logprob, token.advantage, options, result.is_clipped);
   const double weight = correction(token, options);
   result.loss = weight * policy.value;
   result.gradient = weight * policy.gradient;

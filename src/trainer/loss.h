@@ -5,27 +5,27 @@
 namespace corisco::trainer {
 struct LossOptions {
   double clip_low = 0.2, clip_high = 0.28;
-  double dual_clip = 3;         // 0: off
+  double dual_clip = 3;  // 0: off
   double correction_cap = 2;
-  double kl_coefficient = 0;    // 0: reference_logprob is not read
+  double kl_coefficient = 0;  // 0: reference_logprob is not read
   // old_logprob was recomputed by the trainer, so tokens are corrected for the weights that
   // sampled them. False: old_logprob is the sampled one and the correction is exactly 1. Never both.
   bool is_corrected = false;
 };
 
 struct TokenInput {
-  double logprob = 0;           // under the weights in training
-  double old_logprob = 0;       // under the weights before the update
-  double sampled_logprob = 0;   // recorded by the engine
-  double reference_logprob = 0; // under the initial weights
+  double logprob = 0;            // under the weights in training
+  double old_logprob = 0;        // under the weights before the update
+  double sampled_logprob = 0;    // recorded by the engine
+  double reference_logprob = 0;  // under the initial weights
   double advantage = 0;
 };
 
 struct TokenLoss {
   double loss = 0;
-  double gradient = 0;          // d loss / d logprob
-  bool is_clipped = false;      // the clip, or the dual clip, decides the value
-  double kl_reference = 0;      // k3, without its coefficient
+  double gradient = 0;      // d loss / d logprob
+  bool is_clipped = false;  // the clip, or the dual clip, decides the value
+  double kl_reference = 0;  // k3, without its coefficient
 };
 
 //   r = exp(clamp(logprob - old_logprob, -20, 20))

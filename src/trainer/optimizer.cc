@@ -22,7 +22,8 @@ at::Tensor zeros_for(const at::Tensor& tensor) {
 Optimizer::Optimizer(std::vector<model::NamedTensor> parameters, const OptimizerOptions& options)
     : options_(options) {
   for (auto& [name, weight] : parameters) {
-    CORISCO_ASSERT(weight.is_leaf() && !weight.is_inference(), cat(name, " is not a leaf that can be trained"));
+    CORISCO_ASSERT(weight.is_leaf() && !weight.is_inference(),
+                   cat(name, " is not a leaf that can be trained"));
     weight.set_requires_grad(true);
     Slot slot;
     slot.name = name;
@@ -42,7 +43,8 @@ void Optimizer::collect() {
   for (auto& slot : slots_) {
     at::Tensor& gradient = slot.weight.mutable_grad();
     if (!slot.has_master()) {
-      CORISCO_ASSERT(gradient.is_alias_of(slot.gradient), cat("the gradient of ", slot.name, " was replaced"));
+      CORISCO_ASSERT(gradient.is_alias_of(slot.gradient),
+                     cat("the gradient of ", slot.name, " was replaced"));
       continue;
     }
     if (!gradient.defined()) continue;

@@ -13,8 +13,8 @@
 namespace corisco::trainer {
 struct OptimizerOptions {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
-  double weight_decay = 0;       // not on norms and biases: tensors of one dimension
-  double grad_norm_max = 1;      // 0: never scaled down
+  double weight_decay = 0;   // not on norms and biases: tensors of one dimension
+  double grad_norm_max = 1;  // 0: never scaled down
 };
 
 class Optimizer {
@@ -45,16 +45,16 @@ class Optimizer {
  private:
   struct Slot {
     std::string name;
-    at::Tensor weight;           // the model's leaf
-    at::Tensor master;           // float32; shares the weight's storage if that is float32
-    at::Tensor gradient;         // float32 accumulator; the leaf's own .grad if that is float32
+    at::Tensor weight;    // the model's leaf
+    at::Tensor master;    // float32; shares the weight's storage if that is float32
+    at::Tensor gradient;  // float32 accumulator; the leaf's own .grad if that is float32
     at::Tensor first_moment, second_moment;
     bool has_master() const { return !master.is_alias_of(weight); }
     bool decays() const { return weight.dim() > 1; }
   };
   void step_slots(bool decaying, double learning_rate, double norm);
 
-  OptimizerOptions options_;     // constant
+  OptimizerOptions options_;  // constant
   std::vector<Slot> slots_;
   std::vector<at::Tensor> memory_;  // master, first and second moment of each slot
   std::uint64_t memory_steps_ = 0;

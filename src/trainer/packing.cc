@@ -48,9 +48,7 @@ class Planner {
   const std::vector<Bin>& bins() const { return bins_; }
 
  private:
-  std::span<Bin> open_bins() {
-    return std::span(bins_).last(std::min(bins_.size(), kOpenBins));
-  }
+  std::span<Bin> open_bins() { return std::span(bins_).last(std::min(bins_.size(), kOpenBins)); }
   std::size_t tokens_added(const Bin& bin, std::size_t row) const {
     const TokenRow ids = forwarded(assembly_.rows[row]);
     std::size_t shared = 0;

@@ -16,11 +16,11 @@ struct PackingOptions {
 // One forward pass. Entry i of the last three says: hidden_rows[i] predicts target_ids[i], which
 // is Assembly::tokens[tokens[i]]. Several entries may read one hidden row, where rows branch.
 struct MicroBatch {
-  model::ForwardInput input;                  // [T]
-  float temperature = 1.0F;                   // of all its rows
-  std::vector<std::int64_t> hidden_rows;      // [N]
-  std::vector<std::int64_t> target_ids;       // [N]
-  std::vector<std::size_t> tokens;            // [N]
+  model::ForwardInput input;              // [T]
+  float temperature = 1.0F;               // of all its rows
+  std::vector<std::int64_t> hidden_rows;  // [N]
+  std::vector<std::int64_t> target_ids;   // [N]
+  std::vector<std::size_t> tokens;        // [N]
 };
 
 // Rows in their order, each into the open micro-batch where it adds the fewest tokens. A row

@@ -30,7 +30,8 @@ std::string header_of(const std::vector<model::NamedTensor>& tensors) {
   std::size_t offset = 0;
   for (const auto& [name, tensor] : tensors) {
     const std::size_t end = offset + tensor.nbytes();
-    header[name] = {{"dtype", dtype_name(tensor)}, {"shape", tensor.sizes().vec()}, {"data_offsets", {offset, end}}};
+    header[name] = {
+        {"dtype", dtype_name(tensor)}, {"shape", tensor.sizes().vec()}, {"data_offsets", {offset, end}}};
     offset = end;
   }
   std::string text = header.dump();
@@ -64,7 +65,8 @@ Result<TensorFile> TensorFile::open(const std::string& path) {
 Result<void> TensorFile::read_header() {
   std::uint64_t size = 0;
   in_.read(reinterpret_cast<char*>(&size), sizeof size);
-  if (!in_ || size > kHeaderBytesMax) return Error{Code::invalid_argument, cat(path_, " has no safetensors header")};
+  if (!in_ || size > kHeaderBytesMax)
+    return Error{Code::invalid_argument, cat(path_, " has no safetensors header")};
   std::string text(size, '\0');
   in_.read(text.data(), static_cast<std::streamsize>(size));
   try {
@@ -74,7 +76,8 @@ Result<void> TensorFile::read_header() {
       const auto& offsets = entry.at("data_offsets");
       const std::uint64_t first = sizeof size + size;
       entries_[name] = {entry.at("dtype"), entry.at("shape").get<std::vector<std::int64_t>>(),
-                        first + offsets.at(0).get<std::uint64_t>(), first + offsets.at(1).get<std::uint64_t>()};
+                        first + offsets.at(0).get<std::uint64_t>(),
+                        first + offsets.at(1).get<std::uint64_t>()};
     }
   } catch (const Json::exception& problem) {
     return Error{Code::invalid_argument, cat("the header of ", path_, " is damaged: ", problem.what())};
@@ -88,7 +91,8 @@ Result<void> TensorFile::read_into(const std::string& name, at::Tensor target) {
   const Entry& entry = found->second;
   if (entry.dtype != dtype_name(target) || entry.shape != target.sizes().vec() ||
       entry.end - entry.begin != target.nbytes())
-    return Error{Code::invalid_argument, cat(name, " in ", path_, " is of another type or shape than this model's")};
+    return Error{Code::invalid_argument,
+                 cat(name, " in ", path_, " is of another type or shape than this model's")};
   const at::Tensor host = at::empty(target.sizes(), target.options().device(at::kCPU).requires_grad(false));
   in_.seekg(static_cast<std::streamoff>(entry.begin));
   in_.read(static_cast<char*>(host.mutable_data_ptr()), static_cast<std::streamsize>(host.nbytes()));

@@ -25,7 +25,7 @@ class TensorFile {
   struct Entry {
     std::string dtype;
     std::vector<std::int64_t> shape;
-    std::uint64_t begin = 0, end = 0;    // in the file
+    std::uint64_t begin = 0, end = 0;  // in the file
   };
   Result<void> read_header();
 

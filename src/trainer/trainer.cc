@@ -31,8 +31,10 @@ double as_written(float value) {
 }
 
 OptimizerOptions optimizer_options(const config::Trainer& options) {
-  return {.beta1 = as_written(options.beta1), .beta2 = as_written(options.beta2),
-          .epsilon = as_written(options.epsilon), .weight_decay = as_written(options.weight_decay),
+  return {.beta1 = as_written(options.beta1),
+          .beta2 = as_written(options.beta2),
+          .epsilon = as_written(options.epsilon),
+          .weight_decay = as_written(options.weight_decay),
           .grad_norm_max = options.grad_norm_max};
 }
 
@@ -120,7 +122,8 @@ void DeviceTrainer::measure_old(const MicroBatch& batch) {
 void DeviceTrainer::measure_reference(const MicroBatch& batch) {
   const c10::NoGradGuard no_grad;
   const auto logprobs = to_doubles(trained_logprobs(*reference_, batch));
-  for (std::size_t i = 0; i < logprobs.size(); ++i) update_->reference_logprobs[batch.tokens[i]] = logprobs[i];
+  for (std::size_t i = 0; i < logprobs.size(); ++i)
+    update_->reference_logprobs[batch.tokens[i]] = logprobs[i];
 }
 
 void DeviceTrainer::learn(const MicroBatch& batch, bool is_first_epoch) {
@@ -140,7 +143,8 @@ std::vector<double> DeviceTrainer::weigh(const MicroBatch& batch, const std::vec
   for (std::size_t i = 0; i < logprobs.size(); ++i) {
     const std::size_t index = batch.tokens[i];
     const TrainedToken& token = update_->assembly.tokens[index];
-    const TokenInput input{.logprob = logprobs[i], .old_logprob = update_->old_logprobs[index],
+    const TokenInput input{.logprob = logprobs[i],
+                           .old_logprob = update_->old_logprobs[index],
                            .sampled_logprob = token.sampled_logprob,
                            .reference_logprob = reference_ ? update_->reference_logprobs[index] : 0,
                            .advantage = token.advantage};
@@ -169,7 +173,8 @@ bool DeviceTrainer::step(double& norm) {
 }
 
 UpdateReport DeviceTrainer::publish() {
-  CORISCO_ASSERT(update_ && update_->is_done(), cat("publish before the update's end, at version ", version_));
+  CORISCO_ASSERT(update_ && update_->is_done(),
+                 cat("publish before the update's end, at version ", version_));
   UpdateReport report = update_->assembly.report;
   update_->tally.fill(report);
   report.loss /= options_.epochs;
@@ -204,7 +209,8 @@ void DeviceTrainer::end_update() {
 Result<std::string> DeviceTrainer::save(const std::string& folder, const std::string& model_folder,
                                         const std::string& extra_json) {
   CORISCO_ASSERT(!update_, cat("a checkpoint within the update of version ", version_));
-  const TrainerState state{version_.value, num_updates_, optimizer_.num_steps(), options_json(options_), extra_json};
+  const TrainerState state{version_.value, num_updates_, optimizer_.num_steps(), options_json(options_),
+                           extra_json};
   CORISCO_TRY(std::string written, save_checkpoint(decoder_, optimizer_, state, folder, model_folder));
   CORISCO_CHECK(verify_checkpoint_folder(written));
   prune_checkpoints(folder, written, options_.checkpoints_kept);
@@ -226,7 +232,8 @@ Result<Trainer::Restored> DeviceTrainer::restore(const std::string& folder) {
 Result<std::unique_ptr<Trainer>> Trainer::create(model::Decoder& decoder, const config::Trainer& options,
                                                  std::uint32_t num_updates) {
   const bool has_parameters = !decoder.parameters().empty();
-  if (!has_parameters) return Error{Code::invalid_argument, "the model has no parameters that can be trained"};
+  if (!has_parameters)
+    return Error{Code::invalid_argument, "the model has no parameters that can be trained"};
   return std::unique_ptr<Trainer>(std::make_unique<DeviceTrainer>(decoder, options, num_updates));
 }
 }  // namespace corisco::trainer

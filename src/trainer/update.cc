@@ -3,8 +3,11 @@
 namespace corisco::trainer {
 namespace {
 LossOptions loss_options(const config::Trainer& options, bool is_corrected) {
-  return {.clip_low = options.clip_low, .clip_high = options.clip_high, .dual_clip = options.dual_clip,
-          .correction_cap = options.correction_cap, .kl_coefficient = options.kl_coefficient,
+  return {.clip_low = options.clip_low,
+          .clip_high = options.clip_high,
+          .dual_clip = options.dual_clip,
+          .correction_cap = options.correction_cap,
+          .kl_coefficient = options.kl_coefficient,
           .is_corrected = is_corrected};
 }
 
@@ -25,10 +28,10 @@ std::vector<Slice> plan_slices(std::size_t num_micro_batches, std::uint32_t epoc
 
 Update plan_update(TrainBatch batch, PolicyVersion current, const config::Trainer& options) {
   Update update;
-  update.assembly = assemble(std::move(batch), current, advantage_kind(options.advantage),
-                             options.kl_coefficient > 0);
-  update.micro_batches = pack(update.assembly, {.tokens_max = options.micro_batch_tokens,
-                                                .share_prefixes = options.share_prefixes});
+  update.assembly =
+      assemble(std::move(batch), current, advantage_kind(options.advantage), options.kl_coefficient > 0);
+  update.micro_batches = pack(
+      update.assembly, {.tokens_max = options.micro_batch_tokens, .share_prefixes = options.share_prefixes});
   const bool measures_old = update.assembly.has_older_policy || options.epochs > 1;
   update.slices = plan_slices(update.micro_batches.size(), options.epochs, measures_old);
   update.loss_options = loss_options(options, measures_old);

@@ -13,12 +13,12 @@ namespace corisco::trainer {
 // What one call of advance() does.
 struct Slice {
   enum class Kind : std::uint8_t {
-    measure_old,     // log-probabilities under the weights before the update, without gradients
-    learn,           // forward, loss, backward
-    step,            // the optimizer's step that ends an epoch before the last
+    measure_old,  // log-probabilities under the weights before the update, without gradients
+    learn,        // forward, loss, backward
+    step,         // the optimizer's step that ends an epoch before the last
   };
   Kind kind = Kind::learn;
-  std::size_t micro_batch = 0;   // not of step
+  std::size_t micro_batch = 0;  // not of step
   bool is_first_epoch = true;
 };
 
@@ -30,7 +30,7 @@ struct Update {
   LossOptions loss_options;
   std::vector<double> old_logprobs, reference_logprobs;  // of assembly.tokens
   Tally tally;
-  bool is_spoiled = false;       // a step between epochs met a gradient that was not finite
+  bool is_spoiled = false;  // a step between epochs met a gradient that was not finite
 
   bool is_done() const { return is_spoiled || next_slice == slices.size(); }
 };

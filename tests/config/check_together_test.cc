@@ -68,8 +68,9 @@ TEST(CheckTogether, TemplatesAreKnown) {
   EXPECT_EQ(with_word("{task.a.b} {base_url} {api_key} {rollout_id} {attempt} {task_file} {reward_file} "
                       "{work_folder} {config_folder} {{plain}} {\"json\": 1}"),
             "");
-  EXPECT_EQ(with_word("--url={baseurl}").find("rollouts.harness.command: {baseurl} in \"--url={baseurl}\" is none of "
-                                              "{task.KEY}, {base_url}, {api_key},"),
+  EXPECT_EQ(with_word("--url={baseurl}")
+                .find("rollouts.harness.command: {baseurl} in \"--url={baseurl}\" is none of "
+                      "{task.KEY}, {base_url}, {api_key},"),
             0U);
   EXPECT_NE(with_word("{task}"), "");
   EXPECT_NE(after([](Config& c) { c.rollouts.harness.env = {{"A", "{nothing}"}}; }), "");
@@ -98,22 +99,26 @@ TEST(CheckTogether, OpenGroupsAreBoundedByAge) {
   };
   EXPECT_EQ(with("sync", 0, 0), "");
   EXPECT_EQ(with("sync", 4, 0), "");
-  EXPECT_EQ(with("sync", 5, 2),
-            "rollouts.groups_active_max: 5 is above rollouts.groups_per_update (4), which needs coordinator.mode "
-            "collocated_async\n");
+  EXPECT_EQ(
+      with("sync", 5, 2),
+      "rollouts.groups_active_max: 5 is above rollouts.groups_per_update (4), which needs coordinator.mode "
+      "collocated_async\n");
   EXPECT_EQ(with("sync", 3, 0),
             "rollouts.groups_active_max: 3 is below rollouts.groups_per_update (4): no update could start\n");
   EXPECT_EQ(with("collocated_async", 12, 2), "");
   EXPECT_EQ(with("collocated_async", 13, 2),
-            "rollouts.groups_active_max: 13 is above (coordinator.policy_age_max + 1) * rollouts.groups_per_update = "
+            "rollouts.groups_active_max: 13 is above (coordinator.policy_age_max + 1) * "
+            "rollouts.groups_per_update = "
             "12: groups would grow older than allowed\n");
-  EXPECT_EQ(with("collocated_async", 4, 0),
-            "coordinator.policy_age_max: must be at least 1 in collocated_async, which carries groups over\n");
+  EXPECT_EQ(
+      with("collocated_async", 4, 0),
+      "coordinator.policy_age_max: must be at least 1 in collocated_async, which carries groups over\n");
 }
 
 TEST(CheckTogether, EngineAndTrainer) {
-  EXPECT_EQ(after([](Config& c) { c.engine.step_tokens_max = 63; }),
-            "engine.step_tokens_max: 63 is below engine.sequences_max (64): a step could not decode them all\n");
+  EXPECT_EQ(
+      after([](Config& c) { c.engine.step_tokens_max = 63; }),
+      "engine.step_tokens_max: 63 is below engine.sequences_max (64): a step could not decode them all\n");
   EXPECT_EQ(after([](Config& c) { c.engine.context_tokens_max = 1024; }),
             "sampling.max_tokens: 1024 leaves no room for a prompt in engine.context_tokens_max (1024)\n");
   EXPECT_EQ(after([](Config& c) { c.trainer.warmup_updates = 11; }),
@@ -124,7 +129,9 @@ TEST(CheckTogether, EngineAndTrainer) {
 }
 
 TEST(CheckTogether, AddressesAndNames) {
-  const auto listens = [](const char* address) { return after([&](Config& c) { c.gateway.listen = address; }); };
+  const auto listens = [](const char* address) {
+    return after([&](Config& c) { c.gateway.listen = address; });
+  };
   EXPECT_EQ(listens("[::1]:0"), "");
   EXPECT_EQ(listens("127.0.0.1:65535"), "");
   EXPECT_EQ(listens("localhost"), "gateway.listen: \"localhost\" is not host:port\n");

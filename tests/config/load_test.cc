@@ -50,8 +50,8 @@ TEST(Load, PathsAreRelativeToTheFile) {
   EXPECT_EQ(config.rollouts.harness.python, "/configs/quick/agent.py:solve");
   EXPECT_EQ(config.rollouts.reward.python, "/configs/quick/sub/reward.py:grade");
   EXPECT_EQ(config.rollouts.harness.python_preload, (Strings{"openai", "/configs/quick/lib/warm.py"}));
-  EXPECT_EQ(config.evaluation.tasks, "");       // empty stays empty
-  EXPECT_EQ(config.run.folder, "runs");         // of the working folder, not of the config's
+  EXPECT_EQ(config.evaluation.tasks, "");  // empty stays empty
+  EXPECT_EQ(config.run.folder, "runs");    // of the working folder, not of the config's
 }
 
 TEST(Load, ARelativeFileIsOfTheWorkingFolder) {
@@ -73,16 +73,19 @@ TEST(Load, OverridesTakeThePlaceOfTheFile) {
 
 TEST(Load, DollarsAreDoubledToStayPlain) {
   ::setenv("CORISCO_TEST_WORD", "w", 1);
-  const auto config = parse("model: {path: m}\ngateway: {static_key: '$$x ${CORISCO_TEST_WORD} $y $${Z}'}", "/c", {});
+  const auto config =
+      parse("model: {path: m}\ngateway: {static_key: '$$x ${CORISCO_TEST_WORD} $y $${Z}'}", "/c", {});
   EXPECT_EQ(config.config.gateway.static_key, "$x w $y ${Z}");
 }
 
 TEST(Load, FilesThatAreNotThereAreProblems) {
   const support::TemporaryFolder folder;
   ASSERT_TRUE(files::write_atomically(folder / "reward.py", "").ok());
-  ASSERT_TRUE(files::write_atomically(folder / "c.yaml", "model:\n  path: .\n"
+  ASSERT_TRUE(files::write_atomically(folder / "c.yaml",
+                                      "model:\n  path: .\n"
                                       "rollouts:\n  tasks: none.jsonl\n"
-                                      "  reward: {source: python, python: reward.py:f}\n").ok());
+                                      "  reward: {source: python, python: reward.py:f}\n")
+                  .ok());
   const auto loaded = load(folder / "c.yaml", {});
   ASSERT_TRUE(loaded.ok());
   ASSERT_EQ(loaded.value().problems.size(), 1U);
@@ -136,7 +139,8 @@ TEST(Print, LoadsBackToTheSameConfig) {
 TEST(Print, ExplainsEachKeyAndIndentsSections) {
   const std::string yaml = to_yaml(Config{});
   EXPECT_EQ(yaml.find("run:\n  # The run's folder is folder/name, or folder/name-2, ... if that exists.\n"
-                      "  name: \"run\"\n"), 0U);
+                      "  name: \"run\"\n"),
+            0U);
   EXPECT_NE(yaml.find("  harness:\n    # Program and arguments."), std::string::npos);
   EXPECT_NE(yaml.find("    command: []\n"), std::string::npos);
   EXPECT_NE(yaml.find("  # Peak of the schedule.\n  learning_rate: 1e-06\n"), std::string::npos);

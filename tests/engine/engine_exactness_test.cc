@@ -45,7 +45,7 @@ std::vector<EngineRequest> mixed_requests(std::int64_t vocabulary) {
     Ids prompt;
     for (std::uint64_t i = 0; i < 3 + group * 23; ++i)
       prompt.push_back(token(uniform(i < 20 ? 1 : group, i), vocabulary));
-    auto request = make_request(id, prompt, 5 + static_cast<std::uint32_t>(id * 3), hash_words({id}));
+    auto request = make_request(id, prompt, 4 + static_cast<std::uint32_t>(id), hash_words({id}));
     if (id % 4 == 1) request.sampling.top_p = 0.9F;
     if (id % 4 == 2) request.sampling.temperature = 0.7F;
     if (id == 7) request.sampling.temperature = 0;

@@ -24,7 +24,8 @@ TEST(Declarations, HaveGoodNamesAndHelp) {
     EXPECT_EQ(ends_with(declaration.name, "_total"), declaration.kind == Declaration::Kind::counter)
         << declaration.name;
     EXPECT_TRUE(ends_with(declaration.help, ".")) << declaration.name;
-    EXPECT_EQ(declaration.buckets.empty(), declaration.kind != Declaration::Kind::histogram) << declaration.name;
+    EXPECT_EQ(declaration.buckets.empty(), declaration.kind != Declaration::Kind::histogram)
+        << declaration.name;
     EXPECT_TRUE(std::is_sorted(declaration.buckets.begin(), declaration.buckets.end())) << declaration.name;
   }
 }

@@ -27,7 +27,8 @@ std::vector<Json> lines_of(const std::string& path) {
 
 std::vector<std::string> event_files(const std::string& folder) {
   std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path().string());
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    files.push_back(entry.path().string());
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -36,8 +37,10 @@ TEST(RunLog, WritesALineOfJsonPerCall) {
   const support::TemporaryFolder folder;
   auto log = RunLog::open(folder.path(), false);
   ASSERT_TRUE(log.ok()) << log.error().message;
-  log.value()->write("update", 3, {{"loss", 0.5}, {"groups", std::int64_t{8}}, {"mode", std::string("sync")}});
-  log.value()->write("run", 4, {{"kl", std::numeric_limits<double>::quiet_NaN()}, {"note", std::string("\xff")}});
+  log.value()->write("update", 3,
+                     {{"loss", 0.5}, {"groups", std::int64_t{8}}, {"mode", std::string("sync")}});
+  log.value()->write("run", 4,
+                     {{"kl", std::numeric_limits<double>::quiet_NaN()}, {"note", std::string("\xff")}});
 
   const auto lines = lines_of(folder / "metrics.jsonl");  // flushed: the log is still open
   ASSERT_EQ(lines.size(), 3U);
@@ -80,12 +83,12 @@ TEST(RunLog, EachOpeningHasAnEventFileOfItsOwn) {
 TEST(EventFile, RecordBytes) {
   const std::string payload = scalar_event(1.5, 300, {{"t", 0.25F}});
   const unsigned char expected_payload[] = {
-      0x09, 0, 0, 0, 0, 0, 0, 0xf8, 0x3f,  // field 1, fixed64: 1.5
-      0x10, 0xac, 0x02,                    // field 2, varint: 300
-      0x2a, 0x0a,                          // field 5, 10 bytes: a summary
-      0x0a, 0x08,                          //   field 1, 8 bytes: a value
-      0x0a, 0x01, 't',                     //     field 1: the tag
-      0x15, 0, 0, 0x80, 0x3e,              //     field 2, fixed32: 0.25
+      0x09, 0,    0,    0,    0,    0, 0, 0xf8, 0x3f,  // field 1, fixed64: 1.5
+      0x10, 0xac, 0x02,                                // field 2, varint: 300
+      0x2a, 0x0a,                                      // field 5, 10 bytes: a summary
+      0x0a, 0x08,                                      //   field 1, 8 bytes: a value
+      0x0a, 0x01, 't',                                 //     field 1: the tag
+      0x15, 0,    0,    0x80, 0x3e,                    //     field 2, fixed32: 0.25
   };
   ASSERT_EQ(payload, std::string(reinterpret_cast<const char*>(expected_payload), sizeof(expected_payload)));
   const std::string record = event_record(payload);
@@ -107,8 +110,10 @@ TEST(EventFile, HoldsFiniteNumbersAlone) {
   const support::TemporaryFolder folder;
   RunLog::open(folder.path(), true)
       .value()
-      ->write("update", 7, {{"loss", std::numeric_limits<double>::infinity()}, {"mode", std::string("sync")},
-                            {"groups", std::int64_t{8}}});
+      ->write("update", 7,
+              {{"loss", std::numeric_limits<double>::infinity()},
+               {"mode", std::string("sync")},
+               {"groups", std::int64_t{8}}});
   const auto files = event_files(folder / "tensorboard");
   ASSERT_EQ(files.size(), 1U);
   const std::string bytes = corisco::files::read(files[0]).value();

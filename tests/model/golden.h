@@ -15,8 +15,9 @@ inline std::string golden_folder(const std::string& variant) {
 // All tensors of a file of float32 tensors, by name.
 inline std::map<std::string, std::vector<float>> read_floats(const std::string& path) {
   const auto file = model::hf::MappedFile::open(path);
+  const auto tensors = model::hf::parse(file.value().data(), file.value().bytes(), path);
   std::map<std::string, std::vector<float>> result;
-  for (const auto& tensor : model::hf::parse(file.value().data(), file.value().bytes(), path).value()) {
+  for (const auto& tensor : tensors.value()) {
     auto& numbers = result[tensor.name];
     numbers.resize(tensor.bytes / sizeof(float));
     std::memcpy(numbers.data(), tensor.data, tensor.bytes);

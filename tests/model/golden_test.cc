@@ -55,7 +55,8 @@ TEST_P(GoldenLogits, StayCloseInBfloat16) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Variants, GoldenLogits,
-                         ::testing::Values("tied", "untied_biased", "one_kv_head", "linear", "llama3", "yarn"));
+                         ::testing::Values("tied", "untied_biased", "one_kv_head", "linear", "llama3",
+                                           "yarn"));
 
 // The parts of a fused parameter's gradient by Hugging Face name.
 std::vector<NamedTensor> gradients_by_name(Decoder& decoder) {
@@ -83,7 +84,8 @@ TEST_P(GoldenGradients, MatchTransformers) {
   const auto hidden = decoder->hidden(testing::one_sequence(ids));
   const auto rows = static_cast<std::int64_t>(ids.size()) - 1;
   const std::vector<std::int64_t> targets(ids.begin() + 1, ids.end());
-  const at::Tensor loss = at::mean(decoder->selected_logprobs(hidden.narrow(0, 0, rows), targets, 1.0F)).neg();
+  const at::Tensor loss =
+      at::mean(decoder->selected_logprobs(hidden.narrow(0, 0, rows), targets, 1.0F)).neg();
   EXPECT_NEAR(loss.item<float>(), expected.at("loss")[0], 2e-6F);
   loss.backward();
   std::size_t compared = 0;
@@ -104,7 +106,8 @@ TEST(Gradients, AddUp) {
   const std::vector<std::int64_t> ids{3, 1, 4, 1, 5}, targets{1, 4, 1, 5, 9};
   std::vector<at::Tensor> once;
   for (int pass = 0; pass < 2; ++pass) {
-    at::mean(decoder->selected_logprobs(decoder->hidden(testing::one_sequence(ids)), targets, 1.0F)).backward();
+    at::mean(decoder->selected_logprobs(decoder->hidden(testing::one_sequence(ids)), targets, 1.0F))
+        .backward();
     if (pass > 0) break;
     for (const auto& parameter : decoder->parameters()) once.push_back(parameter.tensor.grad().clone());
   }

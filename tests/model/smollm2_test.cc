@@ -1,4 +1,5 @@
 // The real model of the quickstart, when the cache has it: top logits against transformers' numbers.
+#include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -15,7 +16,9 @@ std::string model_folder() {
   const char* cache = std::getenv("CORISCO_CACHE");
   const char* xdg = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
-  std::string folder = cache ? cache : xdg ? std::string(xdg) + "/corisco" : std::string(home ? home : "") + "/.cache/corisco";
+  std::string folder = std::string(home ? home : "") + "/.cache/corisco";
+  if (xdg != nullptr) folder = std::string(xdg) + "/corisco";
+  if (cache != nullptr) folder = cache;
   return folder + "/SmolLM2-135M-Instruct";
 }
 
@@ -23,7 +26,8 @@ TEST(Smollm2, LogitsMatchTransformers) {
   if (!std::filesystem::exists(model_folder() + "/model.safetensors")) {
     GTEST_SKIP() << "no model in " << model_folder() << " (scripts/fetch_model.sh puts it there)";
   }
-  const auto golden = nlohmann::json::parse(std::ifstream(testing::golden_folder("smollm2_135m_instruct.json")));
+  const auto golden =
+      nlohmann::json::parse(std::ifstream(testing::golden_folder("smollm2_135m_instruct.json")));
   config::Model options;
   options.dtype = "float32";
   for (const bool deterministic : {false, true}) {

@@ -17,7 +17,8 @@ def lines(name):
 
 
 def task(kind, topic="cats", turns=("Write one short sentence about cats.",), **fields):
-    return {"id": "t", "kind": kind, "topic": topic, "stem": make_tasks.stem(topic), "turns": list(turns), **fields}
+    stem = make_tasks.stem(topic)
+    return {"id": "t", "kind": kind, "topic": topic, "stem": stem, "turns": list(turns), **fields}
 
 
 def graded(a_task, *replies, finish="stop"):
@@ -39,9 +40,9 @@ def test_heldout_shares_no_topic_word_person_or_wording_with_training():
         assert not shared, (field, shared)
     for kind, wordings in make_tasks.WORDINGS.items():
         assert len(set(wordings)) == len(wordings) >= 4, kind
-        kept = wordings[0].split("{")[0].strip("\" ")
-        if kept:
-            assert not any(kept in turn for t in train if t["kind"].endswith(kind) for turn in t["turns"]), kind
+        kept = max(wordings[0].replace("}", "{").split("{")[::2], key=len).strip("\" ")
+        turns = [turn for t in train if t["kind"].endswith(kind) for turn in t["turns"]]
+        assert turns and len(kept) > 5 and not any(kept in turn for turn in turns), (kind, kept)
 
 
 @pytest.mark.parametrize("topic, stem", [("cats", "cat"), ("families", "famil"), ("the sun", "sun"),
@@ -62,14 +63,14 @@ def test_every_topic_names_itself():
     (task("include", word="river"), "Cats avoid the cold river.", "Cats avoid the cold rivers."),
     (task("first_word", word="Often"), "Often cats sleep all day.", "Cats often sleep all day."),
     (task("last_word", word="home"), "Every cat likes its home.", "A home is what cats like."),
-    (task("wrap", name="asterisks", open="*", close="*"), "*Cats sleep all day.*", "*Cats* sleep all day."),
-    (task("wrap", name="square brackets", open="[", close="]"), "[Cats sleep all day.]", "[Cats sleep all day]."),
+    (task("wrap", open="*", close="*"), "*Cats sleep all day.*", "*Cats* sleep all day."),
+    (task("wrap", open="[", close="]"), "[Cats sleep all day.]", "[Cats sleep all day]."),
     (task("label", label="Fact:"), "Fact: Cats sleep all day.", "Cats sleep all day."),
     (task("question"), "Do cats sleep all day?", "Cats sleep all day."),
 ])
 def test_each_constraint_alone_decides(a_task, good, bad):
     assert graded(a_task, good) == 1.0
-    assert graded(a_task, bad) == 0.0
+    assert graded(a_task, bad) == 0.25
 
 
 @pytest.mark.parametrize("reply", [
@@ -85,6 +86,7 @@ def test_each_constraint_alone_decides(a_task, good, bad):
     "Cats s l e e p all day.",                         # single letters
     "Write one short sentence about cats.",            # the task itself
     "Please write one short sentence about cats now.",
+    "Cats like dogs, birds and eggs.",                  # a list of topics
     "猫 cats sleep all day.",
     "cats " * 30 + ".",
     "",
@@ -101,7 +103,7 @@ def test_a_reply_that_was_cut_off_earns_nothing():
 def test_both_turns_count():
     again = task("again_lowercase", turns=("Write one short sentence about cats.", "Again. Use lowercase."))
     assert graded(again, "Cats sleep all day.", "cats sleep all day.") == 1.0
-    assert graded(again, "Cats sleep all day.", "Cats sleep all day.") == 0.0
+    assert graded(again, "Cats sleep all day.", "Cats sleep all day.") == 0.25
     assert graded(again, "I don't know what to say.", "cats sleep all day.") == 0.0
     assert graded(again, "Cats sleep all day.") == 0.0
 
@@ -110,8 +112,8 @@ def test_look_up_needs_the_request_and_the_answer():
     look_up = task("look_up", topic="hats", person="Tom", place="tent",
                    turns=("Where does Tom keep the hats?", "Tom: tent. Now answer in one short sentence."))
     assert graded(look_up, "LOOKUP Tom", "Tom keeps the hats in the tent.") == 1.0
-    assert graded(look_up, "LOOKUP Tom", "Tom keeps the hats in the cabin.") == 0.0
-    assert graded(look_up, "LOOKUP Tom", "The hats are in the tent.") == 0.0
+    assert graded(look_up, "LOOKUP Tom", "Tom keeps the hats in the cabin.") == 0.25
+    assert graded(look_up, "LOOKUP Tom", "The hats are in the tent.") == 0.25
     assert graded(look_up, "LOOKUP Anna", "Tom keeps the hats in the tent.") == 0.0
     assert graded(look_up, "Tom keeps the hats in the tent.") == 0.0
 

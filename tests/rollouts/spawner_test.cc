@@ -14,7 +14,7 @@ using How = ProcessEnd::How;
 
 // Three ways to outlive a parent, then the script goes on. Each sleeper appends its pid to "pids".
 const char* const kSurvivors =
-    "setsid sh -c 'echo $$ >>pids; exec sleep 1000' & "
+    ": >>pids; setsid sh -c 'echo $$ >>pids; exec sleep 1000' & "
     "(setsid sh -c '(echo $$; sh -c \"echo \\$PPID\") >>pids; sleep 1000 & exec sleep 1000' &) ; "
     "(trap '' TERM HUP; sh -c 'echo $$ >>pids; trap \"\" TERM; while :; do sleep 1; done' & ) ; "
     "while [ $(wc -l <pids) -lt 4 ]; do sleep 0.01; done; ";

@@ -19,8 +19,8 @@ std::vector<std::uint64_t> versions_of(const Sample& row) {
 
 // P1 = 1 2, R1 = 3 4, E1 = 5, R2 = 6 7, then a compacted history P2 = 8, R3 = 9.
 FinishedRollout worked_example() {
-  return make_rollout({make_call(0, {1, 2}, {3, 4}, 5), make_call(1, {1, 2, 3, 4, 5}, {6, 7}, 6),
-                       make_call(2, {8}, {9}, 6)});
+  return make_rollout(
+      {make_call(0, {1, 2}, {3, 4}, 5), make_call(1, {1, 2, 3, 4, 5}, {6, 7}, 6), make_call(2, {8}, {9}, 6)});
 }
 
 TEST(Merge, TrajectoryOfTheWorkedExample) {
@@ -83,9 +83,9 @@ TEST(Merge, TheLongestBranchWins) {
 // Turns 1 and 2 both extend turn 0: the first goes on in its row, the second has turn 0 as context.
 TEST(Merge, ASecondContinuationForks) {
   MergeReport report;
-  const auto rows =
-      merge(make_rollout({make_call(0, {1}, {2}), make_call(1, {1, 2, 3}, {4}), make_call(2, {1, 2, 5}, {6})}),
-            MergeLevel::trajectory, report);
+  const auto rows = merge(
+      make_rollout({make_call(0, {1}, {2}), make_call(1, {1, 2, 3}, {4}), make_call(2, {1, 2, 5}, {6})}),
+      MergeLevel::trajectory, report);
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_THAT(rows[0].loss_mask, ElementsAre(0, 1, 0, 1));
   EXPECT_THAT(rows[1].token_ids, ElementsAre(1, 2, 5, 6));
@@ -109,7 +109,7 @@ TEST(Merge, WhatTheHarnessEncodedAgainIsASplit) {
   const auto rows = merge(make_rollout({make_call(0, {1}, {20, 21}), make_call(1, {1, 22, 23}, {4})}),
                           MergeLevel::trajectory, report);
   ASSERT_EQ(rows.size(), 2U);
-  EXPECT_THAT(rows[0].token_ids, ElementsAre(1, 20, 21));       // what was sampled
+  EXPECT_THAT(rows[0].token_ids, ElementsAre(1, 20, 21));  // what was sampled
   EXPECT_THAT(rows[1].loss_mask, ElementsAre(0, 0, 0, 1));
   EXPECT_THAT(report.splits, ElementsAre(SplitCause::prefix_changed));
 }
@@ -129,7 +129,7 @@ TEST(Merge, UndeliveredAndUntrainableTokensAreContextAndCounted) {
   auto lost = make_call(1, {1, 2, 3}, {4, 5});
   lost.is_delivered = false;
   auto greedy = make_call(2, {1, 2, 3}, {6, 7, 8});
-  greedy.is_trainable = greedy.is_delivered = false;             // counted once, as untrainable
+  greedy.is_trainable = greedy.is_delivered = false;  // counted once, as untrainable
   const auto last = make_call(3, {1, 2, 3, 6, 7, 8, 9}, {10});
   MergeReport report;
   const auto rows =
@@ -155,8 +155,8 @@ TEST(Merge, ARolloutThatTheMachineEndedTrainsNothing) {
 TEST(Merge, EmptyRepliesAndNoCallsMakeNoRow) {
   MergeReport report;
   EXPECT_THAT(merge(make_rollout({}), MergeLevel::trajectory, report), IsEmpty());
-  const auto rows = merge(make_rollout({make_call(0, {1}, {}), make_call(1, {1, 2}, {3})}), MergeLevel::trajectory,
-                          report);
+  const auto rows =
+      merge(make_rollout({make_call(0, {1}, {}), make_call(1, {1, 2}, {3})}), MergeLevel::trajectory, report);
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_THAT(rows[0].token_ids, ElementsAre(1, 2, 3));
 }

@@ -45,8 +45,8 @@ inline RolloutSpec make_spec(std::uint64_t id, std::uint64_t group, std::uint32_
   return spec;
 }
 
-inline FinishedRollout make_end(std::uint64_t id, std::optional<double> reward, Outcome outcome = Outcome::completed,
-                                std::uint32_t attempt = 1) {
+inline FinishedRollout make_end(std::uint64_t id, std::optional<double> reward,
+                                Outcome outcome = Outcome::completed, std::uint32_t attempt = 1) {
   FinishedRollout rollout;
   rollout.spec.id = RolloutId{id};
   rollout.attempt = attempt;

@@ -64,9 +64,9 @@ TEST_F(StoreTest, AWholeGroupIsHandedOnOnceAndInOrder) {
   ASSERT_EQ(group.rollouts.size(), 2U);
   EXPECT_EQ(group.rollouts[0].spec.id, RolloutId{1});
   EXPECT_EQ(group.rollouts[1].reward, 0.5);
-  EXPECT_EQ(group.rollouts[1].spec.task_id, "task-7");       // the store's own
+  EXPECT_EQ(group.rollouts[1].spec.task_id, "task-7");  // the store's own
   const auto& calls = group.rollouts[1].calls;
-  ASSERT_EQ(calls.size(), 3U);                               // by (turn, choice), not by arrival
+  ASSERT_EQ(calls.size(), 3U);  // by (turn, choice), not by arrival
   EXPECT_EQ(calls[0].id, CallId{10});
   EXPECT_EQ(calls[1].id, CallId{11});
   EXPECT_EQ(calls[2].id, CallId{12});
@@ -107,8 +107,8 @@ TEST_F(StoreTest, ANewAttemptSupersedesTheOldOne) {
 TEST_F(StoreTest, TheSameCallTwiceIsRefused) {
   open_pair();
   ASSERT_TRUE(store.append(call_of(1, 1, 10, 0)).ok());
-  EXPECT_EQ(code_of(store.append(call_of(1, 1, 10, 1))), Code::conflict);   // same id
-  EXPECT_EQ(code_of(store.append(call_of(1, 1, 11, 0))), Code::conflict);   // same turn and choice
+  EXPECT_EQ(code_of(store.append(call_of(1, 1, 10, 1))), Code::conflict);  // same id
+  EXPECT_EQ(code_of(store.append(call_of(1, 1, 11, 0))), Code::conflict);  // same turn and choice
   EXPECT_TRUE(store.append(call_of(1, 1, 11, 0, 1)).ok());
 }
 
@@ -117,7 +117,7 @@ TEST_F(StoreTest, OpeningsAreChecked) {
   EXPECT_EQ(code_of(store.open_group(GroupId{1}, 7, 2, {})), Code::conflict);
   EXPECT_EQ(code_of(store.open_group(GroupId{2}, 8, 0, {})), Code::invalid_argument);
   EXPECT_EQ(code_of(store.open_rollout(make_spec(1, 1, 0))), Code::conflict);
-  EXPECT_EQ(code_of(store.open_rollout(make_spec(3, 1, 0))), Code::conflict);         // its sibling is taken
+  EXPECT_EQ(code_of(store.open_rollout(make_spec(3, 1, 0))), Code::conflict);  // its sibling is taken
   EXPECT_EQ(code_of(store.open_rollout(make_spec(3, 1, 2))), Code::invalid_argument);
   EXPECT_EQ(code_of(store.open_rollout(make_spec(3, 9, 0))), Code::not_found);
   EXPECT_EQ(code_of(store.start_attempt({RolloutId{3}, 1})), Code::not_found);
@@ -128,7 +128,8 @@ TEST_F(StoreTest, OpeningsAreChecked) {
 TEST_F(StoreTest, ATrainedEndNeedsAFiniteReward) {
   open_pair();
   EXPECT_EQ(code_of(store.finish(make_end(1, std::nullopt))), Code::invalid_argument);
-  EXPECT_EQ(code_of(store.finish(make_end(1, std::numeric_limits<double>::quiet_NaN()))), Code::invalid_argument);
+  EXPECT_EQ(code_of(store.finish(make_end(1, std::numeric_limits<double>::quiet_NaN()))),
+            Code::invalid_argument);
   EXPECT_TRUE(store.finish(make_end(1, -2.0, Outcome::timed_out)).ok());
 }
 
@@ -138,12 +139,12 @@ TEST_F(StoreTest, ADeliveryAfterTheEndCountsWhileTheGroupIsOpen) {
   ASSERT_TRUE(store.append(call_of(1, 1, 10, 0)).ok());
   ASSERT_TRUE(store.finish(make_end(1, 1.0)).ok());
   store.mark_delivered(CallId{10}, key, true);
-  store.mark_delivered(CallId{10}, key, false);                            // true once is true for good
-  store.mark_delivered(CallId{10}, {RolloutId{1}, 2}, true);               // another attempt: ignored
+  store.mark_delivered(CallId{10}, key, false);               // true once is true for good
+  store.mark_delivered(CallId{10}, {RolloutId{1}, 2}, true);  // another attempt: ignored
   ASSERT_TRUE(store.finish(make_end(2, 1.0)).ok());
   EXPECT_TRUE(groups.at(0)->rollouts[0].calls[0].is_delivered);
   const auto before = journal.records.size();
-  store.mark_delivered(CallId{10}, key, true);                             // handed on: ignored
+  store.mark_delivered(CallId{10}, key, true);  // handed on: ignored
   EXPECT_EQ(journal.records.size(), before);
 }
 
@@ -184,7 +185,8 @@ TEST_F(StoreTest, JournalsInTheOrderOfEventsAndLeavesCallsOut) {
 
 TEST_F(StoreTest, TheReceiverMayOpenTheNextGroupAtOnce) {
   bool is_open = false;
-  Store chained(nullptr, [&](std::unique_ptr<Group>) { is_open = chained.open_group(GroupId{2}, 8, 1, {}).ok(); }, {});
+  Store chained(nullptr,
+                [&](std::unique_ptr<Group>) { is_open = chained.open_group(GroupId{2}, 8, 1, {}).ok(); }, {});
   ASSERT_TRUE(chained.open_group(GroupId{1}, 7, 1, {}).ok());
   ASSERT_TRUE(chained.open_rollout(make_spec(1, 1, 0)).ok());
   ASSERT_TRUE(chained.finish(make_end(1, 1.0)).ok());

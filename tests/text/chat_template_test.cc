@@ -26,14 +26,19 @@ std::string text_or_error(const Result<std::string>& result) {
   return result.ok() ? result.value() : "error: " + result.error().message;
 }
 
+ChatInput input_with(const std::string& messages, const std::string& tools = "",
+                     const std::string& kwargs = "") {
+  return {.messages_json = messages, .tools_json = tools, .kwargs_json = kwargs};
+}
+
 std::string render(const ModelFolder& folder, const std::string& tools = "") {
   const auto chat_template = load(folder);
   if (!chat_template) return "";
-  return text_or_error(chat_template->render({.messages_json = kHello, .tools_json = tools, .kwargs_json = ""}));
+  return text_or_error(chat_template->render(input_with(kHello, tools)));
 }
 
 ChatInput input_of(const Json& item, double now) {
-  ChatInput input{.messages_json = item["messages"].dump(), .tools_json = "", .kwargs_json = ""};
+  ChatInput input = input_with(item["messages"].dump());
   if (item.contains("tools")) input.tools_json = item["tools"].dump();
   if (item.contains("kwargs")) input.kwargs_json = item["kwargs"].dump();
   input.add_generation_prompt = item.value("add_generation_prompt", true);
@@ -76,17 +81,20 @@ TEST(ChatTemplate, SourcesInTheirOrder) {
 
 TEST(ChatTemplate, NamedTemplates) {
   ModelFolder folder;
-  folder.with("tokenizer_config.json", R"({"chat_template": [{"name": "rag", "template": "documents"},
-    {"name": "default", "template": "plain"}, {"name": "tool_use", "template": "{{ tools | length }} tools"}]})");
+  folder.with("tokenizer_config.json", R"({"chat_template": [
+      {"name": "rag", "template": "documents"}, {"name": "default", "template": "plain"},
+      {"name": "tool_use", "template": "{{ tools | length }} tools"}]})");
   EXPECT_EQ(render(folder), "plain");
   EXPECT_EQ(render(folder, R"([{"type": "function"}])"), "1 tools");
 }
 
 TEST(ChatTemplate, SpecialTokensAsTextOrObjectOrFromTheMap) {
   ModelFolder folder;
-  folder.with("chat_template.jinja", "{{ bos_token }}|{{ eos_token }}|{{ pad_token }}|{{ unk_token is defined }}");
+  folder.with("chat_template.jinja",
+              "{{ bos_token }}|{{ eos_token }}|{{ pad_token }}|{{ unk_token is defined }}");
   folder.with("tokenizer_config.json",
-              R"({"bos_token": "<s>", "eos_token": {"content": "</s>", "lstrip": false}, "unk_token": null})");
+              R"({"bos_token": "<s>", "eos_token": {"content": "</s>", "lstrip": false},
+                  "unk_token": null})");
   folder.with("special_tokens_map.json", R"({"pad_token": "<pad>", "bos_token": "<other>"})");
   EXPECT_EQ(render(folder), "<s>|</s>|<pad>|False");
 }
@@ -98,7 +106,7 @@ TEST(ChatTemplate, TemplateArgumentsOverrideSpecialTokensButNotTheInput) {
   const auto chat_template = load(folder);
   ASSERT_TRUE(chat_template);
   const auto with = [&](const std::string& kwargs) {
-    return text_or_error(chat_template->render({.messages_json = kHello, .tools_json = "", .kwargs_json = kwargs}));
+    return text_or_error(chat_template->render(input_with(kHello, "", kwargs)));
   };
   EXPECT_EQ(with(R"({"bos_token": "<x>"})"), "<x>1");
   EXPECT_NE(with(R"({"messages": []})").find("messages cannot be passed"), std::string::npos);
@@ -113,7 +121,7 @@ TEST(ChatTemplate, NullFieldsAreAbsent) {
   ASSERT_TRUE(chat_template);
   const std::string messages = R"([{"role": "assistant", "content": null, "tool_calls": null},
                                    {"role": "assistant"}])";
-  EXPECT_EQ(text_or_error(chat_template->render({.messages_json = messages, .tools_json = "", .kwargs_json = ""})),
+  EXPECT_EQ(text_or_error(chat_template->render(input_with(messages))),
             "[]False[]False");
 }
 
@@ -122,7 +130,7 @@ TEST(ChatTemplate, RaisingIsTheCallersErrorInTheTemplatesWords) {
   folder.with("chat_template.jinja", "{{ raise_exception('only two roles, not ' ~ messages[0].role) }}");
   const auto chat_template = load(folder);
   ASSERT_TRUE(chat_template);
-  const auto result = chat_template->render({.messages_json = kHello, .tools_json = "", .kwargs_json = ""});
+  const auto result = chat_template->render(input_with(kHello));
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, Code::invalid_argument);
   EXPECT_EQ(result.error().message,
@@ -141,13 +149,14 @@ TEST(ChatTemplate, WrongInputIsRefused) {
     EXPECT_EQ(result.error().code, Code::invalid_argument);
     EXPECT_NE(result.error().message.find(words), std::string::npos) << result.error().message;
   };
-  const std::string image = R"([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}])";
-  expect_refusal({.messages_json = "[", .tools_json = "", .kwargs_json = ""}, "messages is not valid JSON");
-  expect_refusal({.messages_json = "{}", .tools_json = "", .kwargs_json = ""}, "array of objects");
-  expect_refusal({.messages_json = "[1]", .tools_json = "", .kwargs_json = ""}, "messages[0]");
-  expect_refusal({.messages_json = image, .tools_json = "", .kwargs_json = ""}, "image_url");
-  expect_refusal({.messages_json = kHello, .tools_json = "{}", .kwargs_json = ""}, "tools must be an array");
-  expect_refusal({.messages_json = std::string(4000, '['), .tools_json = "", .kwargs_json = ""}, "recursion");
+  const std::string image =
+      R"([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}])";
+  expect_refusal(input_with("["), "messages is not valid JSON");
+  expect_refusal(input_with("{}"), "array of objects");
+  expect_refusal(input_with("[1]"), "messages[0]");
+  expect_refusal(input_with(image), "image_url");
+  expect_refusal(input_with(kHello, "{}"), "tools must be an array");
+  expect_refusal(input_with(std::string(4000, '[')), "recursion");
 }
 
 TEST(ChatTemplate, ATemplateThatNeverEndsIsStopped) {
@@ -155,7 +164,7 @@ TEST(ChatTemplate, ATemplateThatNeverEndsIsStopped) {
   folder.with("chat_template.jinja", "{% macro again(n) %}{{ again(n + 1) }}{% endmacro %}{{ again(0) }}");
   const auto chat_template = load(folder);
   ASSERT_TRUE(chat_template);
-  EXPECT_FALSE(chat_template->render({.messages_json = kHello, .tools_json = "", .kwargs_json = ""}).ok());
+  EXPECT_FALSE(chat_template->render(input_with(kHello)).ok());
 }
 
 TEST(ChatTemplate, MissingAndBrokenTemplatesAreNamedWithARemedy) {
@@ -169,11 +178,14 @@ TEST(ChatTemplate, MissingAndBrokenTemplatesAreNamedWithARemedy) {
   ModelFolder none;
   expect_error(none, Code::not_found, "add chat_template.jinja");
   ModelFolder base;
-  expect_error(base.with("tokenizer_config.json", R"({"model_max_length": 8192})"), Code::not_found, "instruction");
+  base.with("tokenizer_config.json", R"({"model_max_length": 8192})");
+  expect_error(base, Code::not_found, "instruction");
   ModelFolder broken;
-  expect_error(broken.with("tokenizer_config.json", "{"), Code::invalid_argument, "not a JSON object");
+  broken.with("tokenizer_config.json", "{");
+  expect_error(broken, Code::invalid_argument, "not a JSON object");
   ModelFolder syntax;
-  expect_error(syntax.with("chat_template.jinja", "{% for x %}"), Code::invalid_argument, "not a valid template");
+  syntax.with("chat_template.jinja", "{% for x %}");
+  expect_error(syntax, Code::invalid_argument, "not a valid template");
 }
 }  // namespace
 }  // namespace corisco::text

@@ -64,17 +64,19 @@ TEST(StopStrings, HoldsBackOnlyWhatMayBecomeOne) {
 }
 
 TEST(StopStrings, EverySplitGivesTheSame) {
-  const std::vector<std::vector<std::string>> lists = {{"ab"}, {"aab", "ba"}, {"abab", "bb", "c"}, {"aaa", "a b"}};
+  const std::vector<std::vector<std::string>> lists = {
+      {"ab"}, {"aab", "ba"}, {"abab", "bb", "c"}, {"aaa", "a b"}};
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     std::string text;
     for (std::uint64_t i = 0; i < 10; ++i) text += "abc "[static_cast<std::size_t>(uniform(seed, i) * 4)];
     for (const auto& stops : lists) {
       const Outcome expected = by_definition(stops, text);
       for (std::size_t first = 0; first <= text.size(); ++first)
-        for (std::size_t second = first; second <= text.size(); ++second)
-          ASSERT_EQ(run(stops, {text.substr(0, first), text.substr(first, second - first), text.substr(second)}),
-                    expected)
+        for (std::size_t second = first; second <= text.size(); ++second) {
+          const std::string middle = text.substr(first, second - first);
+          ASSERT_EQ(run(stops, {text.substr(0, first), middle, text.substr(second)}), expected)
               << '"' << text << "\" cut at " << first << " and " << second;
+        }
     }
   }
 }

@@ -2,7 +2,9 @@
 #include "corisco/text/tokenizer.h"
 
 #include <gtest/gtest.h>
+#include <time.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "corisco/base/strings.h"
@@ -149,6 +151,31 @@ TEST(Tokenizer, MissingAndBrokenFilesAreNamedWithARemedy) {
              R"({"version": "1.0", "added_tokens": [], "decoder": {"type": "WordPiece", "prefix": "##",
                  "cleanup": true}, "model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}})");
   expect_error(words.path(), Code::invalid_argument, "WordPiece");
+}
+
+double thread_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// Up to 16 kB is encoded on the thread that reads from the network, so it must not hold that up.
+TEST_P(Family, SixteenKilobytesTakeMilliseconds) {
+  const auto tokenizer = tiny(GetParam());
+  ASSERT_TRUE(tokenizer);
+  std::string prose;
+  while (prose.size() < 16384)
+    prose += cat("It's line ", prose.size(), ": Größe, 客单价,\t{\"a\": [1.5]}\n\n  ");
+  for (const std::string& text : {prose, std::string(16384, ' ') + "x", std::string(16384, 'x'),
+                                  std::string(16384, '\n')}) {
+    double best = 1e9;
+    for (int i = 0; i < 3; ++i) {
+      const double before = thread_seconds();
+      EXPECT_GT(encode(*tokenizer, text, true).size(), 100U);
+      best = std::min(best, thread_seconds() - before);
+    }
+    EXPECT_LT(best, 0.020) << text.substr(0, 10);
+  }
 }
 
 TEST(Tokenizer, FourThreadsEncodeTheSame) {

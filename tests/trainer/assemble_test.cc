@@ -18,8 +18,9 @@ double sum_of_weights(const Assembly& assembly, const TrainRow& row) {
 TEST(Assemble, ARolloutWeighsTheSameHoweverManyRowsItMakes) {
   TrainBatch batch;
   batch.groups = {make_group(0, {make_rollout(0, 1, {make_row({1, 2, 3, 4, 5}, ".xxxx")}),
-                                 make_rollout(1, 0, {make_row({1, 2, 3}, ".xx"), make_row({1, 6, 7}, ".xx"),
-                                                     make_row({1, 6, 7, 8, 9}, ".xxxx")})})};
+                                 make_rollout(1, 0,
+                                              {make_row({1, 2, 3}, ".xx"), make_row({1, 6, 7}, ".xx"),
+                                               make_row({1, 6, 7, 8, 9}, ".xxxx")})})};
   const Assembly assembly = assemble(std::move(batch), {0}, kKind, false);
   ASSERT_EQ(assembly.rows.size(), 4U);
   EXPECT_DOUBLE_EQ(sum_of_weights(assembly, assembly.rows[0]), 0.5);
@@ -54,9 +55,9 @@ TEST(Assemble, RowsOfZeroAdvantageCountInTheDivisorButAreNotForwarded) {
 
 TEST(Assemble, InvalidRolloutsAreOutOfEverything) {
   TrainBatch batch;
-  batch.groups = {make_group(0, {make_rollout(0, 1, {make_row({1, 2}, ".x")}),
-                                 make_rollout(1, 0, {make_row({1, 3}, ".x")}),
-                                 make_rollout(2, 77, {make_row({1, 4}, ".x")})})};
+  batch.groups = {make_group(
+      0, {make_rollout(0, 1, {make_row({1, 2}, ".x")}), make_rollout(1, 0, {make_row({1, 3}, ".x")}),
+          make_rollout(2, 77, {make_row({1, 4}, ".x")})})};
   batch.groups[0].rollouts[2].is_valid = false;
   const Assembly assembly = assemble(std::move(batch), {0}, kKind, true);
   EXPECT_EQ(assembly.rows.size(), 2U);
@@ -77,10 +78,11 @@ TEST(Assemble, ARolloutWithoutTrainedTokensContributesNothingButIsCounted) {
 
 TEST(Assemble, OrderIsThatOfTasksNotOfArrival) {
   TrainBatch batch;
-  batch.groups = {make_group(5, {make_rollout(1, 0, {make_row({1, 40}, ".x")}),
-                                 make_rollout(0, 1, {make_row({1, 31, 32}, "..x"), make_row({1, 30}, ".x")})}),
-                  make_group(2, {make_rollout(0, 1, {make_row({1, 10}, ".x")}),
-                                 make_rollout(1, 0, {make_row({1, 20}, ".x")})})};
+  batch.groups = {
+      make_group(5, {make_rollout(1, 0, {make_row({1, 40}, ".x")}),
+                     make_rollout(0, 1, {make_row({1, 31, 32}, "..x"), make_row({1, 30}, ".x")})}),
+      make_group(
+          2, {make_rollout(0, 1, {make_row({1, 10}, ".x")}), make_rollout(1, 0, {make_row({1, 20}, ".x")})})};
   std::swap(batch.groups[0].rollouts[1].rows[0].branch, batch.groups[0].rollouts[1].rows[1].branch);
   const Assembly assembly = assemble(std::move(batch), {0}, kKind, false);
   std::vector<TokenId> ids;
@@ -92,7 +94,8 @@ TEST(Assemble, AgesAreVersionsPerToken) {
   TrainBatch batch;
   auto row = make_row({1, 2, 3, 4}, ".xxx", 5);
   row.policy_versions[3] = {7};
-  batch.groups = {make_group(0, {make_rollout(0, 1, {row}), make_rollout(1, 0, {make_row({1, 9}, ".x", 7)})})};
+  batch.groups = {
+      make_group(0, {make_rollout(0, 1, {row}), make_rollout(1, 0, {make_row({1, 9}, ".x", 7)})})};
   const Assembly assembly = assemble(std::move(batch), {7}, kKind, false);
   EXPECT_EQ(assembly.tokens[0].age, 2U);
   EXPECT_EQ(assembly.tokens[2].age, 0U);
@@ -112,8 +115,8 @@ TEST(Assemble, TheLastTrainedTokenIsPredictedButNotForwarded) {
 
 TEST(AssembleDeathTest, ATrainedFirstTokenIsABug) {
   TrainBatch batch;
-  batch.groups = {make_group(0, {make_rollout(0, 1, {make_row({1, 2}, "x.")}),
-                                 make_rollout(1, 0, {make_row({1, 2}, ".x")})})};
+  batch.groups = {make_group(
+      0, {make_rollout(0, 1, {make_row({1, 2}, "x.")}), make_rollout(1, 0, {make_row({1, 2}, ".x")})})};
   EXPECT_DEATH((void)assemble(std::move(batch), {0}, kKind, false), "no context");
 }
 }  // namespace

@@ -26,7 +26,8 @@ inline TrainRollout make_rollout(std::uint32_t sibling, double reward, std::vect
   rollout.sibling = sibling;
   rollout.reward = reward;
   rollout.rows = std::move(rows);
-  for (std::size_t i = 0; i < rollout.rows.size(); ++i) rollout.rows[i].branch = static_cast<std::uint32_t>(i);
+  for (std::size_t i = 0; i < rollout.rows.size(); ++i)
+    rollout.rows[i].branch = static_cast<std::uint32_t>(i);
   return rollout;
 }
 

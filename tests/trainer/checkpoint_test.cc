@@ -1,6 +1,8 @@
 // Checkpoints: bit-equal after a restore, whole or not there, damage found, old ones pruned.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -15,10 +17,13 @@ namespace corisco::trainer {
 namespace {
 namespace fs = std::filesystem;
 
-Result<void> put(const std::string& path, const std::string& text) { return files::write_atomically(path, text); }
+Result<void> put(const std::string& path, const std::string& text) {
+  return files::write_atomically(path, text);
+}
 
 std::string write_step(const std::string& parent, std::uint64_t step, const std::string& text = "content") {
-  return write_checkpoint_folder(parent, step, [&](const std::string& folder) { return put(folder + "/a", text); })
+  return write_checkpoint_folder(parent, step,
+                                 [&](const std::string& folder) { return put(folder + "/a", text); })
       .value();
 }
 
@@ -56,10 +61,11 @@ TEST(CheckpointFolder, NeverOverwrites) {
 
 TEST(CheckpointFolder, AFailedWriterLeavesNothing) {
   const support::TemporaryFolder folder;
-  const auto written = write_checkpoint_folder(folder.path(), 1, [](const std::string& aside) -> Result<void> {
-    CORISCO_CHECK(put(aside + "/a", "half"));
-    return Error{Code::unavailable, "disk full"};
-  });
+  const auto written =
+      write_checkpoint_folder(folder.path(), 1, [](const std::string& aside) -> Result<void> {
+        CORISCO_CHECK(put(aside + "/a", "half"));
+        return Error{Code::unavailable, "disk full"};
+      });
   EXPECT_FALSE(written.ok());
   EXPECT_TRUE(names(folder.path()).empty());
 }
@@ -166,8 +172,9 @@ INSTANTIATE_TEST_SUITE_P(Types, Checkpoint, testing::Values("float32", "bfloat16
 TEST_F(Checkpoint, IsAFolderThatModelsAreLoadedFrom) {
   Bench bench("float32");
   const std::string written = bench.trainer->save(parent(), model_folder(), "").value();
-  EXPECT_EQ(names(written), (std::vector<std::string>{"config.json", "manifest.json", "model.safetensors",
-                                                      "optimizer.safetensors", "state.json", "tokenizer.json"}));
+  EXPECT_EQ(names(written),
+            (std::vector<std::string>{"config.json", "manifest.json", "model.safetensors",
+                                      "optimizer.safetensors", "state.json", "tokenizer.json"}));
 }
 
 TEST_F(Checkpoint, DamageMakesTheOneBeforeCount) {

@@ -55,6 +55,7 @@ config::Trainer options_of(const Json& json) {
   config::Trainer options;
   options.learning_rate = json.at("learning_rate");
   options.weight_decay = json.at("weight_decay");
+  options.epsilon = json.at("epsilon");
   options.grad_norm_max = json.at("grad_norm_max");
   options.clip_low = json.at("clip_low");
   options.clip_high = json.at("clip_high");
@@ -122,7 +123,8 @@ TEST(GoldenOptimizer, StepsMatchAdamW) {
   const Json json = fixture("adamw");
   std::vector<model::NamedTensor> weights = {{"matrix", tensor_of(json.at("start").at("matrix"), {2, 3})},
                                              {"vector", tensor_of(json.at("start").at("vector"), {3})}};
-  Optimizer optimizer(weights, {.weight_decay = json.at("weight_decay"), .grad_norm_max = json.at("grad_norm_max")});
+  Optimizer optimizer(weights,
+                      {.weight_decay = json.at("weight_decay"), .grad_norm_max = json.at("grad_norm_max")});
   for (const auto& step : json.at("steps")) {
     optimizer.clear_gradients();
     for (auto& [name, weight] : weights) {

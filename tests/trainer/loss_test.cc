@@ -61,13 +61,14 @@ TEST(Loss, TokenMean) {
   const Total sum = total(kPlain, token_mean);
   EXPECT_NEAR(sum.loss, -.17056106, 1e-6);
   EXPECT_NEAR(sum.clipped / 13, .153846, 1e-6);
-  const std::array<std::array<double, kTokens>, kRows> wanted = {{
-      {-.0492166, -.05173999, -.05439275, -.05718153, 0},
-      {.06011329, .05718153, 0, 0, 0},
-      {-.04921649, 0, 0, -.05718141, -.06011316},
-      {.06011316, .05718141, 0, 0, 0}}};
+  const std::array<std::array<double, kTokens>, kRows> wanted = {
+      {{-.0492166, -.05173999, -.05439275, -.05718153, 0},
+       {.06011329, .05718153, 0, 0, 0},
+       {-.04921649, 0, 0, -.05718141, -.06011316},
+       {.06011316, .05718141, 0, 0, 0}}};
   for (std::size_t i = 0; i < kRows; ++i)
-    for (std::size_t t = 0; t < kTokens; ++t) EXPECT_NEAR(sum.gradient[i][t], wanted[i][t], 1e-6) << i << ' ' << t;
+    for (std::size_t t = 0; t < kTokens; ++t)
+      EXPECT_NEAR(sum.gradient[i][t], wanted[i][t], 1e-6) << i << ' ' << t;
 }
 
 TEST(Loss, RolloutMean) {
@@ -108,7 +109,8 @@ TEST(Loss, DualClipBoundsARunawayToken) {
   EXPECT_TRUE(loss.is_clipped);
   LossOptions off = kPlain;
   off.dual_clip = 0;
-  EXPECT_NEAR(token_loss({.logprob = -.5, .old_logprob = -3, .advantage = -1}, off).loss, std::exp(2.5), 1e-12);
+  EXPECT_NEAR(token_loss({.logprob = -.5, .old_logprob = -3, .advantage = -1}, off).loss, std::exp(2.5),
+              1e-12);
 }
 
 TEST(Loss, DivergenceFromTheReference) {
@@ -130,12 +132,17 @@ TEST(Loss, TiesAndBoundsPassTheWholeGradient) {
 }
 
 TEST(Loss, DerivativeEqualsFiniteDifferences) {
-  LossOptions options{.clip_low = .2, .clip_high = .28, .dual_clip = 3, .correction_cap = 2,
-                      .kl_coefficient = .1, .is_corrected = true};
+  LossOptions options{.clip_low = .2,
+                      .clip_high = .28,
+                      .dual_clip = 3,
+                      .correction_cap = 2,
+                      .kl_coefficient = .1,
+                      .is_corrected = true};
   constexpr double kStep = 1e-6;
   for (const double advantage : {-1.5, -.2, .7})
     for (const double difference : {-30., -1., -.25, -.1, .03, .2, .4, 1.3, 30.}) {
-      TokenInput input{.old_logprob = -1.2, .sampled_logprob = -1.5, .reference_logprob = -1, .advantage = advantage};
+      TokenInput input{
+          .old_logprob = -1.2, .sampled_logprob = -1.5, .reference_logprob = -1, .advantage = advantage};
       const auto at = [&](double shift) {
         input.logprob = input.old_logprob + difference + shift;
         return token_loss(input, options);
@@ -148,7 +155,8 @@ TEST(Loss, DerivativeEqualsFiniteDifferences) {
 TEST(Loss, ABrokenLogprobIsSeenByTheFiniteCheck) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   for (const double broken : {-kInfinity, kInfinity, std::nan("")})
-    EXPECT_TRUE(std::isnan(token_loss({.logprob = broken, .old_logprob = -1, .advantage = 0}, kPlain).gradient));
+    EXPECT_TRUE(
+        std::isnan(token_loss({.logprob = broken, .old_logprob = -1, .advantage = 0}, kPlain).gradient));
 }
 }  // namespace
 }  // namespace corisco::trainer

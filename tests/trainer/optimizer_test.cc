@@ -29,7 +29,9 @@ TEST(Optimizer, SixteenBitWeightsMoveByStepsSmallerThanTheirSpacing) {
     set_gradient(weights[0].tensor, 1);
     optimizer.collect();
     optimizer.step(1e-3, optimizer.grad_norm());
-    if (step == 0) EXPECT_EQ(values_of(weights[0].tensor)[0], 1.0F);
+    if (step == 0) {
+      EXPECT_EQ(values_of(weights[0].tensor)[0], 1.0F);
+    }
   }
   EXPECT_EQ(values_of(weights[0].tensor)[0], 1.0F - 0.00390625F);  // master 0.995, to the nearest
   EXPECT_EQ(optimizer.state().size(), 3U);
@@ -82,7 +84,7 @@ TEST(Optimizer, GradientsKeepTheirMemory) {
   auto weights = one(at::kFloat);
   Optimizer optimizer(weights, {});
   const void* before = weights[0].tensor.grad().const_data_ptr();
-  (weights[0].tensor * 2).sum().backward();
+  weights[0].tensor.mul(2).sum().backward();
   optimizer.collect();
   EXPECT_EQ(values_of(weights[0].tensor.grad())[0], 2.0F);
   optimizer.step(0.1, optimizer.grad_norm());

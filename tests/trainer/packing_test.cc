@@ -35,7 +35,8 @@ TEST(PrefixTree, SharedBeginningsAreComputedOnce) {
   EXPECT_EQ(layout.places[2], (std::vector<std::int32_t>{0, 1, 2}));
   EXPECT_EQ(keys(layout.input.attention, 4), (std::vector<std::int32_t>{0, 1, 4}));
   EXPECT_EQ(keys(layout.input.attention, 3), (std::vector<std::int32_t>{0, 1, 2, 3}));
-  EXPECT_EQ(layout.input.attention.begin.back(), static_cast<std::int32_t>(layout.input.attention.spans.size()));
+  EXPECT_EQ(layout.input.attention.begin.back(),
+            static_cast<std::int32_t>(layout.input.attention.spans.size()));
 }
 
 TEST(PrefixTree, RowsWithoutACommonBeginningStandSideBySide) {
@@ -45,13 +46,12 @@ TEST(PrefixTree, RowsWithoutACommonBeginningStandSideBySide) {
 }
 
 TEST(PrefixTree, EachTokenAttendsToItsRowWhateverIsShared) {
-  const std::vector<std::vector<TokenId>> rows = {{7, 1, 1, 2, 9}, {7, 1, 1, 3},       {7, 1, 1, 2, 8, 8},
-                                                  {7, 2},          {7, 1, 1, 2, 9, 4}, {5, 1, 1},
-                                                  {7, 1, 1, 3},    {7}};
+  const std::vector<std::vector<TokenId>> rows = {
+      {7, 1, 1, 2, 9},    {7, 1, 1, 3}, {7, 1, 1, 2, 8, 8}, {7, 2},
+      {7, 1, 1, 2, 9, 4}, {5, 1, 1},    {7, 1, 1, 3},       {7}};
   for (const bool shares : {true, false}) {
     const Layout layout = lay(rows, shares);
-    if (!shares) EXPECT_EQ(layout.input.token_ids.size(), 31U);
-    if (shares) EXPECT_EQ(layout.input.token_ids.size(), 13U);
+    EXPECT_EQ(layout.input.token_ids.size(), shares ? 13U : 31U);
     for (std::size_t i = 0; i < rows.size(); ++i)
       for (std::size_t t = 0; t < rows[i].size(); ++t) {
         const auto place = static_cast<std::size_t>(layout.places[i][t]);
@@ -72,7 +72,8 @@ Assembly two_groups() {
     for (TokenId s = 0; s < 8; ++s) {
       std::vector<TokenId> ids(10, 50 + g);
       for (TokenId t = 0; t < 6; ++t) ids.push_back(100 * (s + 1) + t);
-      rollouts.push_back(make_rollout(static_cast<std::uint32_t>(s), s % 3, {make_row(ids, "..........xxxxxx")}));
+      rollouts.push_back(
+          make_rollout(static_cast<std::uint32_t>(s), s % 3, {make_row(ids, "..........xxxxxx")}));
     }
     batch.groups.push_back(make_group(static_cast<std::uint64_t>(g), std::move(rollouts)));
   }
@@ -137,8 +138,9 @@ TEST(Packing, TemperaturesAreNotMixed) {
 
 TEST(Packing, ATokenTrainedInOneRowIsContextInAnother) {
   TrainBatch batch;
-  batch.groups = {make_group(0, {make_rollout(0, 1, {make_row({1, 2, 3}, ".xx"), make_row({1, 2, 3, 4, 5}, "....x")}),
-                                 make_rollout(1, 0, {make_row({1, 9}, ".x")})})};
+  batch.groups = {
+      make_group(0, {make_rollout(0, 1, {make_row({1, 2, 3}, ".xx"), make_row({1, 2, 3, 4, 5}, "....x")}),
+                     make_rollout(1, 0, {make_row({1, 9}, ".x")})})};
   const auto batches = pack(assemble(std::move(batch), {0}, AdvantageKind::grpo, false), {100, true});
   ASSERT_EQ(batches.size(), 1U);
   EXPECT_EQ(batches[0].input.token_ids, (std::vector<std::int64_t>{1, 2, 3, 4}));

@@ -25,7 +25,8 @@ inline model::DecoderConfig tiny_config() {
   return config;
 }
 
-inline std::unique_ptr<model::Decoder> tiny_decoder(std::uint64_t seed = 3, const std::string& dtype = "float32") {
+inline std::unique_ptr<model::Decoder> tiny_decoder(std::uint64_t seed = 3,
+                                                    const std::string& dtype = "float32") {
   auto decoder = model::Decoder::random(tiny_config(), dtype, /*deterministic=*/false, seed);
   // The initial 0.02 makes attention all but uniform, and its gradients with it.
   for (auto& [name, tensor] : decoder->parameters())

@@ -71,7 +71,8 @@ std::map<std::string, std::vector<float>> gradients_after(const config::Trainer&
 void expect_same(const std::map<std::string, std::vector<float>>& got,
                  const std::map<std::string, std::vector<float>>& wanted, const std::string& what) {
   ASSERT_EQ(got.size(), wanted.size());
-  for (const auto& [name, values] : wanted) EXPECT_LE(relative_difference(got.at(name), values), 1e-6) << what << name;
+  for (const auto& [name, values] : wanted)
+    EXPECT_LE(relative_difference(got.at(name), values), 1e-6) << what << name;
 }
 
 TEST(Update, GradientsDoNotDependOnHowRowsAndMicroBatchesAreCut) {
@@ -88,8 +89,9 @@ TEST(Update, GradientsDoNotDependOnHowRowsAndMicroBatchesAreCut) {
         for (const std::uint32_t budget : {1U, 40U, 100000U}) {
           options.share_prefixes = shares;
           options.micro_batch_tokens = budget;
-          expect_same(gradients_after(options, make_batch(as_one_row)), wanted,
-                      cat("kl ", kl, ", shares ", shares, ", one row ", as_one_row, ", budget ", budget, ": "));
+          expect_same(
+              gradients_after(options, make_batch(as_one_row)), wanted,
+              cat("kl ", kl, ", shares ", shares, ", one row ", as_one_row, ", budget ", budget, ": "));
         }
   }
 }
@@ -98,9 +100,10 @@ TEST(Update, RowsOfZeroAdvantageAreNotForwarded) {
   const auto decoder = tiny_decoder();
   const auto trainer = Trainer::create(*decoder, make_options(), 1).value();
   TrainBatch batch;
-  batch.groups = {make_group(0, {make_rollout(0, 1, {make_row(ids(1, 8), "....xxxx")}),
-                                 make_rollout(1, .5, {make_row(ids(2, 30), std::string(4, '.') + std::string(26, 'x'))}),
-                                 make_rollout(2, 0, {make_row(ids(3, 8), "....xxxx")})})};
+  batch.groups = {
+      make_group(0, {make_rollout(0, 1, {make_row(ids(1, 8), "....xxxx")}),
+                     make_rollout(1, .5, {make_row(ids(2, 30), std::string(4, '.') + std::string(26, 'x'))}),
+                     make_rollout(2, 0, {make_row(ids(3, 8), "....xxxx")})})};
   run_all(*trainer, batch, {0});
   const UpdateReport report = trainer->publish();
   EXPECT_EQ(report.num_forwarded_tokens, 14U);
@@ -185,7 +188,8 @@ TEST(Update, DiscardBetweenEpochsGoesBackBitForBit) {
 
 TEST(Update, TheSameUpdateTwiceIsBitEqual) {
   const auto a = tiny_decoder(), b = tiny_decoder();
-  const auto first = Trainer::create(*a, make_options(), 2).value(), second = Trainer::create(*b, make_options(), 2).value();
+  const auto first = Trainer::create(*a, make_options(), 2).value(),
+             second = Trainer::create(*b, make_options(), 2).value();
   for (const auto& trainer : {first.get(), second.get()})
     for (std::uint64_t version = 0; version < 2; ++version) {
       run_all(*trainer, make_batch(true), {version});

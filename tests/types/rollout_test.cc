@@ -31,8 +31,9 @@ TEST(RolloutState, MovesAsTheTableSays) {
 }
 
 TEST(Outcome, ThePolicysEndsAreTrainedAndTheMachinesAreNot) {
-  for (const auto outcome : {Outcome::completed, Outcome::truncated, Outcome::timed_out, Outcome::limit_exceeded,
-                             Outcome::harness_crashed, Outcome::grader_failed, Outcome::no_reward}) {
+  for (const auto outcome :
+       {Outcome::completed, Outcome::truncated, Outcome::timed_out, Outcome::limit_exceeded,
+        Outcome::harness_crashed, Outcome::grader_failed, Outcome::no_reward}) {
     EXPECT_TRUE(is_trained(outcome)) << to_string(outcome);
   }
   for (const auto outcome : {Outcome::spawn_failed, Outcome::engine_failed, Outcome::grader_broken,

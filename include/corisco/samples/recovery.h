@@ -48,7 +48,7 @@ struct Recovered {
 
 // checkpoint: the version that the run resumes from (0: the initial weights). Rollouts that ended
 // because the daemon stopped (cancelled, daemon_restarted) count as not finished. A group whose
-// task occurrence was opened again later, before it was complete, is left out.
+// task occurrence was opened again later is left out: the later one takes its place.
 // A resuming run appends RunResumed, so that a later recovery knows which updates are void.
 // Reads the journal twice, keeping only what it returns. not_found: there is no journal.
 Result<Recovered> recover(const std::string& folder, PolicyVersion checkpoint);

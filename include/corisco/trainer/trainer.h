@@ -17,8 +17,7 @@ namespace corisco::trainer {
 class Trainer {
  public:
   // num_updates: the schedule's length. Takes the frozen copy now if the KL term is on.
-  static Result<std::unique_ptr<Trainer>> create(model::Decoder& decoder,
-                                                 const config::Trainer& options,
+  static Result<std::unique_ptr<Trainer>> create(model::Decoder& decoder, const config::Trainer& options,
                                                  std::uint32_t num_updates);
   virtual ~Trainer() = default;
 
@@ -27,11 +26,11 @@ class Trainer {
   // One micro-batch (a no-grad pass of old log-probabilities, or a forward and backward, or an
   // optimizer step between epochs). False when publish() is next.
   virtual bool advance() = 0;
-  virtual double progress() const = 0;             // 0..1 of the micro-batches
+  virtual double progress() const = 0;  // 0..1 of the micro-batches
   // Finite check, clipping, AdamW in place, version + 1. A non-finite gradient leaves the weights
   // as they were, with was_skipped set and the version unchanged.
   virtual UpdateReport publish() = 0;
-  virtual void discard() = 0;                      // an unfinished update, at shutdown
+  virtual void discard() = 0;  // an unfinished update, at shutdown
 
   virtual PolicyVersion version() const = 0;
   // Weights (as a Hugging Face folder), optimizer state and counters; written aside, synced,

@@ -44,7 +44,6 @@ RopeConfig read_rope(const Json& json, std::int64_t max_position) {
   RopeConfig rope;
   rope.theta = field(scaling, "rope_theta", field(json, "rope_theta", 10000.0));
   rope.type = field<std::string>(scaling, "rope_type", field<std::string>(scaling, "type", "default"));
-  rope.factor = field(scaling, "factor", 1.0);
   rope.low_freq_factor = field(scaling, "low_freq_factor", 1.0);
   rope.high_freq_factor = field(scaling, "high_freq_factor", 4.0);
   rope.beta_fast = field(scaling, "beta_fast", 32.0);
@@ -52,6 +51,9 @@ RopeConfig read_rope(const Json& json, std::int64_t max_position) {
   rope.attention_factor = field(scaling, "attention_factor", 0.0);
   rope.original_max_position = field(scaling, "original_max_position_embeddings",
                                      field(json, "original_max_position_embeddings", max_position));
+  const double stretched =
+      static_cast<double>(max_position) / static_cast<double>(rope.original_max_position);
+  rope.factor = field(scaling, "factor", rope.type == "yarn" ? stretched : 1.0);
   return rope;
 }
 
@@ -77,20 +79,25 @@ std::string semantics_problem(const Json& json, const DecoderConfig& config) {
   if (config.architecture != "LlamaForCausalLM") {
     return cat("architecture \"", config.architecture, "\" is not supported; known: LlamaForCausalLM");
   }
-  if (json.contains("quantization_config")) return "quantization_config: quantised checkpoints are not supported";
+  if (json.contains("quantization_config"))
+    return "quantization_config: quantised checkpoints are not supported";
   const auto activation = field<std::string>(json, "hidden_act", "silu");
-  if (activation != "silu" && activation != "swish") return cat("hidden_act \"", activation, "\" is not supported; known: silu");
+  if (activation != "silu" && activation != "swish")
+    return cat("hidden_act \"", activation, "\" is not supported; known: silu");
   if (field(json, "sliding_window", std::int64_t{0}) > 0) return "sliding_window is not supported";
   if (field(json, "attention_dropout", 0.0) != 0) return "attention_dropout other than 0 is not supported";
   return rope_problem(json, config.rope);
 }
 
 std::string shape_problem(const DecoderConfig& config) {
-  const std::pair<const char*, std::int64_t> sizes[] = {
-      {"hidden_size", config.hidden_size},   {"intermediate_size", config.intermediate_size},
-      {"num_hidden_layers", config.num_layers}, {"num_attention_heads", config.num_heads},
-      {"num_key_value_heads", config.num_kv_heads}, {"head_dim", config.head_dim},
-      {"vocab_size", config.vocab_size},     {"max_position_embeddings", config.max_position}};
+  const std::pair<const char*, std::int64_t> sizes[] = {{"hidden_size", config.hidden_size},
+                                                        {"intermediate_size", config.intermediate_size},
+                                                        {"num_hidden_layers", config.num_layers},
+                                                        {"num_attention_heads", config.num_heads},
+                                                        {"num_key_value_heads", config.num_kv_heads},
+                                                        {"head_dim", config.head_dim},
+                                                        {"vocab_size", config.vocab_size},
+                                                        {"max_position_embeddings", config.max_position}};
   for (const auto& [name, size] : sizes) {
     if (size < 1) return cat(name, " is ", size, "; it must be at least 1");
   }
@@ -112,8 +119,8 @@ DecoderConfig read_fields(const Json& json) {
   config.num_layers = field<std::int64_t>(json, "num_hidden_layers", 0);
   config.num_heads = field<std::int64_t>(json, "num_attention_heads", 0);
   config.num_kv_heads = field(json, "num_key_value_heads", config.num_heads);
-  config.head_dim = field<std::int64_t>(
-      json, "head_dim", config.num_heads > 0 ? config.hidden_size / config.num_heads : 0);
+  config.head_dim =
+      field<std::int64_t>(json, "head_dim", config.num_heads > 0 ? config.hidden_size / config.num_heads : 0);
   config.vocab_size = field<std::int64_t>(json, "vocab_size", 0);
   config.max_position = field<std::int64_t>(json, "max_position_embeddings", 2048);
   config.norm_epsilon = field(json, "rms_norm_eps", 1e-6);

@@ -14,10 +14,17 @@ namespace {
 constexpr std::size_t kShardBytesMax = 5'000'000'000;
 
 // Copied as they are where they exist; config.json is written anew.
-constexpr const char* kCompanions[] = {
-    "generation_config.json", "tokenizer.json",  "tokenizer_config.json", "chat_template.jinja",
-    "chat_template.json",     "vocab.json",      "merges.txt",            "special_tokens_map.json",
-    "added_tokens.json",      "tokenizer.model", "LICENSE"};
+constexpr const char* kCompanions[] = {"generation_config.json",
+                                       "tokenizer.json",
+                                       "tokenizer_config.json",
+                                       "chat_template.jinja",
+                                       "chat_template.json",
+                                       "vocab.json",
+                                       "merges.txt",
+                                       "special_tokens_map.json",
+                                       "added_tokens.json",
+                                       "tokenizer.model",
+                                       "LICENSE"};
 
 Result<void> copy_companions(const std::string& from, const std::string& to) {
   for (const char* name : kCompanions) {
@@ -39,16 +46,18 @@ Result<void> write_config(const std::string& from, const std::string& to, const 
 }
 
 hf::StoredTensor stored(const std::string& name, const at::Tensor& tensor) {
-  return {.name = name,
-          .type = tensor.scalar_type() == at::kBFloat16 ? hf::ElementType::bfloat16 : hf::ElementType::float32,
-          .shape = tensor.sizes().vec(),
-          .data = static_cast<const std::byte*>(tensor.const_data_ptr()),
-          .bytes = tensor.nbytes()};
+  return {
+      .name = name,
+      .type = tensor.scalar_type() == at::kBFloat16 ? hf::ElementType::bfloat16 : hf::ElementType::float32,
+      .shape = tensor.sizes().vec(),
+      .data = static_cast<const std::byte*>(tensor.const_data_ptr()),
+      .bytes = tensor.nbytes()};
 }
 }  // namespace
 
-Result<void> export_hugging_face(Decoder& decoder, const std::string& source_folder, const std::string& folder) {
-  std::vector<at::Tensor> kept;        // copies of what does not lie on the CPU
+Result<void> export_hugging_face(Decoder& decoder, const std::string& source_folder,
+                                 const std::string& folder) {
+  std::vector<at::Tensor> kept;  // copies of what does not lie on the CPU
   std::vector<hf::StoredTensor> tensors;
   for (const auto& [name, tensor] : decoder.hugging_face_tensors()) {
     kept.push_back(tensor.cpu().contiguous());

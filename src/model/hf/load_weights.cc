@@ -15,9 +15,12 @@ constexpr std::size_t kListedMax = 20;  // of each kind of problem
 
 at::ScalarType scalar_type(hf::ElementType type) {
   switch (type) {
-    case hf::ElementType::float32: return at::kFloat;
-    case hf::ElementType::float16: return at::kHalf;
-    case hf::ElementType::bfloat16: return at::kBFloat16;
+    case hf::ElementType::float32:
+      return at::kFloat;
+    case hf::ElementType::float16:
+      return at::kHalf;
+    case hf::ElementType::bfloat16:
+      return at::kBFloat16;
   }
   return at::kFloat;
 }
@@ -30,8 +33,8 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 
 std::string listed(const char* what, const std::vector<std::string>& names) {
   if (names.empty()) return "";
-  std::vector<std::string> shown(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(
-                                                                    std::min(names.size(), kListedMax)));
+  std::vector<std::string> shown(
+      names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kListedMax)));
   if (names.size() > shown.size()) shown.push_back(cat("and ", names.size() - shown.size(), " more"));
   return cat("; ", names.size(), " ", what, ": ", join(shown, ", "));
 }
@@ -50,8 +53,8 @@ void fill(const at::Tensor& to, const hf::StoredTensor& from) {
 
 using ByName = std::map<std::string, const hf::StoredTensor*>;
 
-Result<void> check(const std::string& folder, const DecoderConfig& config, const std::vector<NamedTensor>& wanted,
-                   const ByName& found) {
+Result<void> check(const std::string& folder, const DecoderConfig& config,
+                   const std::vector<NamedTensor>& wanted, const ByName& found) {
   std::vector<std::string> missing, unexpected, misshapen;
   std::set<std::string> names;
   for (const auto& [name, tensor] : wanted) {

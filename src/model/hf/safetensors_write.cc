@@ -15,9 +15,12 @@ namespace corisco::model::hf {
 namespace {
 const char* type_name(ElementType type) {
   switch (type) {
-    case ElementType::float32: return "F32";
-    case ElementType::float16: return "F16";
-    case ElementType::bfloat16: return "BF16";
+    case ElementType::float32:
+      return "F32";
+    case ElementType::float16:
+      return "F16";
+    case ElementType::bfloat16:
+      return "BF16";
   }
   return "F32";
 }

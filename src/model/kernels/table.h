@@ -34,18 +34,18 @@ struct AttentionGradient {
 };
 
 struct Norm {
-  const void* input = nullptr;       // [T, width]
-  const void* addend = nullptr;      // [T, width] or null: sum = input + addend
-  const void* weight = nullptr;      // [width]
-  void* sum = nullptr;               // may be input; unused without addend
-  void* output = nullptr;            // [T, width]
-  float* inverse_rms = nullptr;      // [T]
+  const void* input = nullptr;   // [T, width]
+  const void* addend = nullptr;  // [T, width] or null: sum = input + addend
+  const void* weight = nullptr;  // [width]
+  void* sum = nullptr;           // may be input; unused without addend
+  void* output = nullptr;        // [T, width]
+  float* inverse_rms = nullptr;  // [T]
   std::int64_t width = 0;
   float epsilon = 0;
 };
 
 struct NormGradient {
-  const void* sum = nullptr;         // what was normalised
+  const void* sum = nullptr;  // what was normalised
   const void* weight = nullptr;
   const float* inverse_rms = nullptr;
   const void* output_gradient = nullptr;
@@ -72,8 +72,8 @@ struct Table {
                  std::int64_t end);
   // One query row and all query heads of one key head. scratch: scratch_floats(...).
   void (*attend)(const Attention&, std::int64_t row, std::int64_t kv_head, float* scratch);
-  void (*attend_gradient)(const Attention&, const AttentionGradient&, std::int64_t row,
-                          std::int64_t kv_head, float* scratch);
+  void (*attend_gradient)(const Attention&, const AttentionGradient&, std::int64_t row, std::int64_t kv_head,
+                          float* scratch);
   // log(sum(exp(logits * inverse_temperature))).
   float (*log_sum_exp)(const float* logits, std::int64_t count, float inverse_temperature);
   // In place: d (logprob of target) / d logits, times gradient.
@@ -82,8 +82,8 @@ struct Table {
 };
 
 // Room for a row of at most num_keys keys.
-constexpr std::int64_t scratch_floats(std::int64_t num_keys, std::int64_t num_heads, std::int64_t num_kv_heads,
-                                      std::int64_t head_dim) {
+constexpr std::int64_t scratch_floats(std::int64_t num_keys, std::int64_t num_heads,
+                                      std::int64_t num_kv_heads, std::int64_t head_dim) {
   const std::int64_t group = num_heads / num_kv_heads;
   return (num_keys + 32) * (group + 1) + 3 * group * (head_dim + 32);
 }
@@ -93,7 +93,13 @@ const Table& table(Storage storage);
 // A named one, for tests: baseline, avx2, avx512; null if this CPU does not run it.
 const Table* table(const char* instruction_set, Storage storage);
 
-namespace baseline { const Table& table(Storage storage); }
-namespace avx2 { const Table& table(Storage storage); }
-namespace avx512 { const Table& table(Storage storage); }
+namespace baseline {
+const Table& table(Storage storage);
+}
+namespace avx2 {
+const Table& table(Storage storage);
+}
+namespace avx512 {
+const Table& table(Storage storage);
+}
 }  // namespace corisco::model::kernels

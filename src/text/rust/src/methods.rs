@@ -143,18 +143,23 @@ fn split_blanks_from_right(text: &str, limit: usize) -> Vec<&str> {
     parts
 }
 
+/// Where Python's str.splitlines ends a line.
+fn is_line_end(character: char) -> bool {
+    matches!(character, '\n'..='\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
 fn splitlines_method(text: &str, args: &[Value]) -> Result<Value, Error> {
     let (keep_ends, kwargs): (Option<bool>, Kwargs) = from_args(args)?;
     let keep_ends = keep_ends.or(kwargs.get("keepends")?).unwrap_or(false);
     kwargs.assert_all_used()?;
-    let is_end = |character: char| {
-        matches!(character, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
-    };
     let mut lines = Vec::new();
     let mut rest = text;
-    while let Some(at) = rest.find(is_end) {
+    while let Some(at) = rest.find(is_line_end) {
         let tail = &rest[at..];
-        let end_size = if tail.starts_with("\r\n") { 2 } else { tail.chars().next().map_or(0, char::len_utf8) };
+        let end_size = match tail.strip_prefix("\r\n") {
+            Some(_) => 2,
+            None => tail.chars().next().map_or(0, char::len_utf8),
+        };
         lines.push(&rest[..if keep_ends { at + end_size } else { at }]);
         rest = &rest[at + end_size..];
     }

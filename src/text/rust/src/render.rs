@@ -128,17 +128,16 @@ fn raise_exception(message: &Value) -> Result<Value, Error> {
 fn with_generation_blocks(source: &str) -> String {
     let mut out = String::with_capacity(source.len());
     let mut rest = source;
-    while let Some(start) = rest.find("{%") {
-        let Some(size) = rest[start..].find("%}") else { break };
-        let tag = &rest[start..start + size + 2];
-        let word = tag.trim_matches(|c: char| "{%}-+".contains(c) || c.is_whitespace());
-        out.push_str(&rest[..start]);
-        match word {
-            "generation" => out.push_str(&tag.replace(word, "with")),
-            "endgeneration" => out.push_str(&tag.replace(word, "endwith")),
+    while let Some(end) = rest.find("%}") {
+        let (head, tail) = rest.split_at(end + 2);
+        let (before, tag) = head.split_at(head.rfind("{%").unwrap_or(head.len()));
+        out.push_str(before);
+        match tag.trim_matches(|c: char| "{%}-+".contains(c) || c.is_whitespace()) {
+            "generation" => out.push_str(&tag.replace("generation", "with")),
+            "endgeneration" => out.push_str(&tag.replace("endgeneration", "endwith")),
             _ => out.push_str(tag),
         }
-        rest = &rest[start + size + 2..];
+        rest = tail;
     }
     out + rest
 }

@@ -1,0 +1,231 @@
+// Chat completions end to end over sockets: what a client gets, what is sampled, what is recorded.
+#include "gateway/server_fixture.h"
+
+namespace corisco::gateway::fakes {
+namespace {
+using nlohmann::json;
+struct ChatServerTest : ServerTest {};
+
+TEST_F(ChatServerTest, WholeReplyWithExactUsage) {
+  start();
+  const auto reply = chat(hi({{"model", "any/name"}}));
+  ASSERT_EQ(reply.status, 200);
+  EXPECT_NE(reply.head.find("x-request-id: "), std::string::npos);
+  const auto body = json::parse(reply.body);
+  EXPECT_EQ(body["object"], "chat.completion");
+  EXPECT_EQ(body["model"], "any/name");
+  EXPECT_EQ(body["choices"][0]["message"]["content"], "hello");
+  EXPECT_EQ(body["choices"][0]["finish_reason"], "stop");
+  // <|start|> "user:hi" <|end|> <|start|> "assistant:" is 1 + 7 + 1 + 1 + 10 tokens.
+  EXPECT_EQ(body["usage"], json({{"prompt_tokens", 20}, {"completion_tokens", 6}, {"total_tokens", 26}}));
+  const auto call = on_io([this] { return sink.calls.at(0); });
+  EXPECT_EQ(call.tokens.size(), 6U);
+  EXPECT_EQ(call.tokens.back().id, kEnd);
+  EXPECT_EQ(call.reply_text, "hello");
+  EXPECT_FALSE(call.is_trainable);       // outside any rollout
+  EXPECT_TRUE(eventually([this] { return sink.delivered[CallId{1}]; }));
+}
+
+TEST_F(ChatServerTest, StreamOfChunksEndsWithUsageAndDone) {
+  start();
+  generator.reply = "h\xc3\xa9!";
+  const auto reply = chat(hi({{"stream", true}, {"stream_options", {{"include_usage", true}}}}));
+  ASSERT_EQ(reply.status, 200);
+  EXPECT_NE(reply.head.find("text/event-stream"), std::string::npos);
+  const auto chunks = events(reply.body);
+  ASSERT_GE(chunks.size(), 5U);
+  EXPECT_EQ(chunks.front()["choices"][0]["delta"]["role"], "assistant");
+  std::string text;
+  for (const auto& chunk : chunks)
+    if (chunk.is_object() && !chunk["choices"].empty()) text += chunk["choices"][0]["delta"].value("content", "");
+  EXPECT_EQ(text, "h\xc3\xa9!");
+  EXPECT_EQ(chunks[chunks.size() - 3]["choices"][0]["finish_reason"], "stop");
+  EXPECT_EQ(chunks[chunks.size() - 2]["usage"]["completion_tokens"], 5);
+  EXPECT_TRUE(chunks[chunks.size() - 2]["choices"].empty());
+  EXPECT_EQ(chunks.back(), "[DONE]");
+}
+
+TEST_F(ChatServerTest, SeveralChoicesHaveTheirOwnKeysAndRecords) {
+  start();
+  const auto key = open_attempt(1);
+  const auto body = json::parse(chat(hi({{"n", 2}}), key).body);
+  ASSERT_EQ(body["choices"].size(), 2U);
+  EXPECT_EQ(body["usage"]["completion_tokens"], 12);
+  const auto requests = on_io([this] { return generator.requests; });
+  EXPECT_NE(requests[0].sampling.key, requests[1].sampling.key);
+  const auto calls = on_io([this] { return sink.calls; });
+  ASSERT_EQ(calls.size(), 2U);
+  EXPECT_EQ(calls[0].turn, calls[1].turn);
+  EXPECT_NE(calls[0].choice, calls[1].choice);
+  EXPECT_TRUE(calls[0].is_trainable);
+}
+
+TEST_F(ChatServerTest, StopStringIsNotShownButItsTokensAreKept) {
+  start();
+  generator.reply = "one STOP two";
+  const auto key = open_attempt(1);
+  for (const bool is_stream : {false, true}) {
+    const auto reply = chat(hi({{"stop", "STOP"}, {"stream", is_stream}}), key);
+    EXPECT_EQ(reply.body.find("two"), std::string::npos);
+    EXPECT_EQ(reply.body.find("ST"), std::string::npos);
+    const auto call = on_io([this] { return sink.calls.back(); });
+    EXPECT_EQ(call.reply_text, "one ");
+    EXPECT_EQ(call.finish, FinishReason::stop);
+    EXPECT_EQ(call.tokens.size(), 8U);   // "one STOP"
+  }
+}
+
+TEST_F(ChatServerTest, LengthIsClampedToTheRunsCap) {
+  start();
+  generator.reply = std::string(200, 'a');
+  const auto key = open_attempt(1);
+  auto body = json::parse(chat(hi({{"max_tokens", 32000}}), key).body);
+  EXPECT_EQ(body["choices"][0]["finish_reason"], "length");
+  EXPECT_EQ(body["usage"]["completion_tokens"], 64);
+  body = json::parse(chat(hi({{"max_completion_tokens", 3}}), key).body);
+  EXPECT_EQ(body["choices"][0]["message"]["content"], "aaa");
+  EXPECT_TRUE(on_io([this] { return attempts.summary({RolloutId{1}, 1}).hit_length; }));
+}
+
+TEST_F(ChatServerTest, SamplingIsTheRunsInARollout) {
+  start();
+  const auto ask_with = [&](const json& more, const std::string& key) {
+    EXPECT_EQ(chat(hi(more), key).status, 200);
+    return on_io([this] { return generator.requests.back().sampling; });
+  };
+  const json wishes = {{"temperature", 0}, {"seed", 42}, {"top_p", 0.5}};
+  const auto a = ask_with(wishes, open_attempt(1, Mode::train, 0));
+  const auto b = ask_with(wishes, open_attempt(2, Mode::train, 1));
+  EXPECT_FLOAT_EQ(a.temperature, 0.9F);
+  EXPECT_FLOAT_EQ(a.top_p, 1.0F);
+  EXPECT_NE(a.key, b.key);               // siblings differ though both sent seed 42
+  EXPECT_FLOAT_EQ(ask_with(wishes, open_attempt(3, Mode::val)).temperature, 0.25F);
+  const auto outside = ask_with(wishes, "");
+  EXPECT_FLOAT_EQ(outside.temperature, 0.0F);
+  EXPECT_EQ(outside.key, ask_with(wishes, "").key);
+  EXPECT_NE(ask_with(json::object(), "").key, ask_with(json::object(), "").key);
+  EXPECT_DOUBLE_EQ(metrics.counter("corisco_gateway_overridden_parameters_total", {"seed"}).value(), 3);
+}
+
+TEST_F(ChatServerTest, TheSameHistoryDrawsTheSameKeys) {
+  start();
+  std::vector<std::uint64_t> keys;
+  for (const std::uint64_t rollout : {1, 2}) {       // same occurrence and sibling
+    const auto key = open_attempt(rollout);
+    for (int i = 0; i < 2; ++i) chat(hi(), key);
+  }
+  for (const auto& request : on_io([this] { return generator.requests; })) keys.push_back(request.sampling.key);
+  EXPECT_EQ(keys[0], keys[2]);
+  EXPECT_EQ(keys[1], keys[3]);
+  EXPECT_NE(keys[0], keys[1]);           // the second identical prompt
+}
+
+TEST_F(ChatServerTest, ALaterTurnGoesOnFromTheSampledIds) {
+  start();
+  const auto key = open_attempt(1);
+  chat(hi(), key);
+  const json messages = {{{"role", "user"}, {"content", "hi"}},
+                         {{"role", "assistant"}, {"content", "hello"}},
+                         {{"role", "user"}, {"content", "more"}}};
+  chat({{"messages", messages}}, key);
+  const auto calls = on_io([this] { return sink.calls; });
+  auto expected = calls[0].prompt_ids;
+  for (const auto& token : calls[0].tokens) expected.push_back(token.id);
+  const auto begin = calls[1].prompt_ids.begin();
+  EXPECT_EQ(std::vector<TokenId>(begin, begin + static_cast<std::ptrdiff_t>(expected.size())), expected);
+  EXPECT_EQ(calls[1].turn, 1U);
+  EXPECT_DOUBLE_EQ(metrics.counter("corisco_gateway_continued_calls_total", {"continued"}).value(), 1);
+  chat({{"messages", {{{"role", "user"}, {"content", "other"}}}}}, key);
+  EXPECT_DOUBLE_EQ(metrics.counter("corisco_gateway_continued_calls_total", {"full_render"}).value(), 1);
+}
+
+TEST_F(ChatServerTest, TokenIdsAndLogprobsOnRequest) {
+  start();
+  generator.reply = "a";
+  const auto reply = chat(hi({{"return_token_ids", true}, {"logprobs", true}, {"top_logprobs", 2}}));
+  const auto body = json::parse(reply.body);
+  EXPECT_EQ(body["prompt_token_ids"].size(), 20U);
+  EXPECT_EQ(body["choices"][0]["token_ids"], json({97, kEnd}));
+  const auto content = body["choices"][0]["logprobs"]["content"];
+  ASSERT_EQ(content.size(), 2U);
+  EXPECT_EQ(content[0]["token"], "a");
+  EXPECT_EQ(content[0]["bytes"], json({97}));
+  EXPECT_FLOAT_EQ(content[0]["logprob"], -0.5F);
+  EXPECT_EQ(content[0]["top_logprobs"][1]["token"], "z");
+  EXPECT_EQ(content[1]["token"], "<|end|>");
+  const auto chunks = events(chat(hi({{"stream", true}, {"return_token_ids", true}})).body);
+  EXPECT_EQ(chunks[0]["prompt_token_ids"].size(), 20U);
+  EXPECT_EQ(chunks[1]["choices"][0]["token_ids"], json({97}));
+}
+
+TEST_F(ChatServerTest, APromptThatDoesNotFitIsRefusedByCode) {
+  start();
+  generator.context = 20;
+  const auto reply = chat(hi());
+  EXPECT_EQ(reply.status, 400);
+  const auto error = json::parse(reply.body)["error"];
+  EXPECT_EQ(error["code"], "context_length_exceeded");
+  EXPECT_NE(error["message"].get<std::string>().find("maximum context length is 20 tokens"), std::string::npos);
+}
+
+TEST_F(ChatServerTest, ErrorsAreShapedAndNameTheField) {
+  start();
+  auto reply = ask(post("/v1/chat/completions", "{\"messages\": [}"));
+  EXPECT_EQ(reply.status, 400);
+  EXPECT_EQ(json::parse(reply.body)["error"]["code"], "invalid_json");
+  reply = chat(hi({{"logit_bias", {{"5", 1}}}}));
+  EXPECT_EQ(reply.status, 400);
+  EXPECT_EQ(json::parse(reply.body)["error"]["param"], "logit_bias");
+  reply = chat({{"messages", {{{"role", "alien"}, {"content", "x"}}}}});
+  EXPECT_EQ(reply.status, 400);
+  EXPECT_NE(reply.body.find("alien"), std::string::npos);
+  reply = ask(post("/v1/messages", "{}"));
+  EXPECT_EQ(reply.status, 404);
+  EXPECT_NE(reply.body.find("/v1/chat/completions"), std::string::npos);
+}
+
+TEST_F(ChatServerTest, AFullQueueSaysLater) {
+  start();
+  on_io([this] { return generator.is_full = true; });
+  const auto reply = chat(hi());
+  EXPECT_EQ(reply.status, 429);
+  EXPECT_NE(reply.head.find("Retry-After: "), std::string::npos);
+}
+
+TEST_F(ChatServerTest, AFailedRecordFailsTheRequest) {
+  start();
+  on_io([this] { return sink.is_broken = true; });
+  EXPECT_EQ(chat(hi()).status, 500);
+  const auto chunks = events(chat(hi({{"stream", true}})).body);
+  EXPECT_EQ(chunks[chunks.size() - 2]["error"]["type"], "server_error");
+}
+
+TEST_F(ChatServerTest, AnEngineErrorInsideAStreamIsToldInIt) {
+  start();
+  generator.is_manual = true;
+  const auto key = open_attempt(1);
+  RawClient client(port);
+  client.send(post("/v1/chat/completions", hi({{"stream", true}}).dump(), key));
+  ASSERT_TRUE(client.wait_for("assistant"));
+  on_io([this] {
+    generator.give(RequestId{1}, {'a'}, {});
+    generator.give(RequestId{1}, {}, {}, Error{Code::internal, "the device failed"});
+    return 0;
+  });
+  EXPECT_TRUE(client.wait_for("the device failed"));
+  EXPECT_TRUE(on_io([this] { return attempts.summary({RolloutId{1}, 1}).saw_engine_error; }));
+  const auto calls = on_io([this] { return sink.calls; });
+  ASSERT_EQ(calls.size(), 1U);
+  EXPECT_EQ(calls[0].finish, FinishReason::aborted);
+}
+
+TEST_F(ChatServerTest, ALargeBodyGoesThroughTheWorker) {
+  start();
+  const std::string long_text(100000, 'x');
+  generator.context = 200000;
+  const auto reply = chat({{"messages", {{{"role", "user"}, {"content", long_text}}}}});
+  ASSERT_EQ(reply.status, 200);
+  EXPECT_EQ(json::parse(reply.body)["usage"]["prompt_tokens"], 100018);
+}
+}  // namespace
+}  // namespace corisco::gateway::fakes

@@ -1,0 +1,54 @@
+// Deltas of any size give the same text, and no part of a stop string or half a character.
+#include "gateway/choice_stream.h"
+
+#include <gtest/gtest.h>
+
+#include "gateway/fakes.h"
+
+namespace corisco::gateway {
+namespace {
+using fakes::ByteTokenizer;
+using fakes::kEnd;
+
+GenerateDelta delta_of(std::string_view text, std::optional<FinishReason> finish = {}) {
+  GenerateDelta delta;
+  for (const char c : text) delta.tokens.push_back({static_cast<unsigned char>(c), -1, -1, {}});
+  if (finish == FinishReason::stop) delta.tokens.push_back({kEnd, -1, -1, {}});
+  delta.finish = finish;
+  return delta;
+}
+
+TEST(ChoiceStream, EverySplitShowsTheSameText) {
+  const std::string sampled = "a\xc3\xa9 ST\xf0\x9f\x98\x80 ST";
+  for (std::size_t cut = 0; cut <= sampled.size(); ++cut) {
+    ChoiceStream stream(std::make_shared<ByteTokenizer>(), {"STOP"}, {kEnd});
+    std::string shown = stream.push(delta_of(sampled.substr(0, cut))).text;
+    EXPECT_EQ(shown.find("ST", shown.size() < 2 ? 0 : shown.size() - 2), std::string::npos) << cut;
+    shown += stream.push(delta_of(sampled.substr(cut), FinishReason::stop)).text;
+    EXPECT_EQ(shown, sampled);
+    EXPECT_EQ(stream.text(), sampled);
+    EXPECT_EQ(stream.tokens().size(), sampled.size() + 1);
+  }
+}
+
+TEST(ChoiceStream, AStopStringEndsItWhateverTheGeneratorSays) {
+  ChoiceStream stream(std::make_shared<ByteTokenizer>(), {"ab"}, {});
+  EXPECT_EQ(stream.push(delta_of("xa")).text, "x");
+  EXPECT_FALSE(stream.finish());
+  const auto piece = stream.push(delta_of("bc"));
+  EXPECT_EQ(piece.text, "");
+  EXPECT_EQ(piece.tokens.size(), 2U);    // all that was sampled in that step
+  EXPECT_EQ(stream.finish(), FinishReason::stop);
+  EXPECT_EQ(stream.push(delta_of("more")).tokens.size(), 0U);
+  EXPECT_EQ(stream.tokens().size(), 4U);
+  EXPECT_EQ(stream.text(), "x");
+}
+
+TEST(ChoiceStream, HiddenIdsAreNotShown) {
+  ChoiceStream stream(std::make_shared<ByteTokenizer>(), {}, {'!'});
+  EXPECT_EQ(stream.push(delta_of("ok!", FinishReason::length)).text, "ok");
+  EXPECT_EQ(stream.finish(), FinishReason::length);
+  EXPECT_EQ(stream.tokens().size(), 3U);
+}
+}  // namespace
+}  // namespace corisco::gateway

@@ -1,0 +1,156 @@
+// Stand-ins for what the gateway needs from the daemon: a tokenizer of bytes, a chat template, a
+// scripted generator, a sink and a rollout port that remember. All but the tokenizer and template
+// live on the io thread.
+#pragma once
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "corisco/base/strings.h"
+#include "corisco/gateway/ports.h"
+#include "corisco/text/chat_template.h"
+#include "corisco/text/tokenizer.h"
+
+namespace corisco::gateway::fakes {
+constexpr TokenId kEnd = 256, kStart = 257;
+
+// One token a byte; <|end|> and <|start|> are control tokens.
+class ByteTokenizer final : public text::Tokenizer {
+ public:
+  Result<std::vector<TokenId>> encode(std::string_view text, bool with_special) const override {
+    std::vector<TokenId> ids;
+    for (std::size_t i = 0; i < text.size();) {
+      const auto rest = text.substr(i);
+      const bool is_end = with_special && starts_with(rest, "<|end|>");
+      const bool is_start = with_special && starts_with(rest, "<|start|>");
+      ids.push_back(is_end ? kEnd : is_start ? kStart : static_cast<unsigned char>(text[i]));
+      i += is_end ? 7 : is_start ? 9 : 1;
+    }
+    return ids;
+  }
+  std::string decode(std::span<const TokenId> ids, bool keep_special) const override {
+    std::string text;
+    for (const auto id : ids) {
+      if (id < 256) text += static_cast<char>(id);
+      else if (keep_special) text += id == kEnd ? "<|end|>" : "<|start|>";
+    }
+    return text;
+  }
+  std::string token_bytes(TokenId id) const override {
+    return id < 256 ? std::string(1, static_cast<char>(id)) : std::string();
+  }
+  bool is_special(TokenId id) const override { return id >= 256; }
+  std::size_t vocabulary_size() const override { return 258; }
+  std::optional<TokenId> id_of(std::string_view) const override { return std::nullopt; }
+};
+
+// "<|start|>user:hi<|end|>" per message, then "<|start|>assistant:".
+class PlainTemplate final : public text::ChatTemplate {
+ public:
+  Result<std::string> render(const text::ChatInput& input) const override {
+    std::string text;
+    for (const auto& message : nlohmann::json::parse(input.messages_json)) {
+      if (message["role"] == "alien") return Error{Code::invalid_argument, "no such role: alien"};
+      text += cat("<|start|>", message["role"].get<std::string>(), ":", message["content"].get<std::string>(), "<|end|>");
+    }
+    return text + (input.add_generation_prompt ? "<|start|>assistant:" : "");
+  }
+};
+
+// Answers every request with reply, a token a delta, then <|end|>; or waits for the test (is_manual).
+class ScriptedGenerator final : public Generator {
+ public:
+  explicit ScriptedGenerator(boost::asio::io_context& io) : io_(io) {}
+
+  Result<void> submit(GenerateRequest request, OnDelta on_delta) override {
+    if (is_full) return Error{Code::overloaded, "the engine's queue is full"};
+    const auto id = request.id;
+    running[id] = std::move(on_delta);
+    requests.push_back(request);
+    if (!is_manual) boost::asio::post(io_, [this, id, max = request.sampling.max_tokens] { step(id, 0, max); });
+    return {};
+  }
+  void cancel(RequestId id) override {
+    cancelled.push_back(id);
+    running.erase(id);
+  }
+  std::uint32_t context_tokens_max() const override { return context; }
+  PolicyVersion policy_version() const override { return PolicyVersion{3}; }
+
+  void give(RequestId id, std::vector<TokenId> ids, std::optional<FinishReason> finish,
+            std::optional<Error> error = {}) {
+    const auto found = running.find(id);
+    if (found == running.end()) return;
+    GenerateDelta delta{id, {}, {}, finish, std::move(error)};
+    for (const auto token : ids) {
+      delta.tokens.push_back({token, -0.5F, -0.25F, PolicyVersion{3}});
+      if (wants_top(id)) delta.top_logprobs.push_back({{token, -0.5F}, {'z', -2.0F}});
+    }
+    const auto on_delta = found->second;
+    if (finish || delta.error) running.erase(found);
+    on_delta(std::move(delta));
+  }
+
+  std::string reply = "hello";
+  bool is_manual = false, is_full = false;
+  std::uint32_t context = 100000;
+  std::vector<GenerateRequest> requests;
+  std::vector<RequestId> cancelled;
+  std::map<RequestId, OnDelta> running;
+
+ private:
+  bool wants_top(RequestId id) const {
+    for (const auto& request : requests)
+      if (request.id == id) return request.sampling.top_logprobs > 0;
+    return false;
+  }
+  void step(RequestId id, std::size_t at, std::uint32_t left) {
+    if (running.count(id) == 0) return;
+    const bool is_end = at == reply.size();
+    const TokenId token = is_end ? kEnd : static_cast<unsigned char>(reply[at]);
+    const auto finish = is_end     ? std::optional(FinishReason::stop)
+                        : left == 1 ? std::optional(FinishReason::length)
+                                    : std::nullopt;
+    give(id, {token}, finish);
+    if (!finish) boost::asio::post(io_, [this, id, at, left] { step(id, at + 1, left - 1); });
+  }
+  boost::asio::io_context& io_;
+};
+
+class MemorySink final : public CallSink {
+ public:
+  boost::asio::awaitable<Result<void>> record(Call call) override {
+    if (is_broken) co_return Error{Code::internal, "the journal's disk is full"};
+    calls.push_back(std::move(call));
+    co_return Result<void>();
+  }
+  void mark_delivered(CallId id, AttemptKey, bool is_delivered) override { delivered[id] = is_delivered; }
+
+  bool is_broken = false;
+  std::vector<Call> calls;
+  std::map<CallId, bool> delivered;
+};
+
+class MemoryRollouts final : public RolloutPort {
+ public:
+  Result<Opened> open_external(std::string task_json, Mode mode) override {
+    tasks.push_back(task_json + (mode == Mode::val ? " val" : " train"));
+    return Opened{{RolloutId{41}, 1}, "cor-fake", "/rollout/41/attempt/1"};
+  }
+  Result<void> post_reward(AttemptKey attempt, double value, std::string note) override {
+    if (rewards.count(attempt) > 0) return Error{Code::conflict, "the attempt has a reward already"};
+    rewards[attempt] = {value, std::move(note)};
+    return {};
+  }
+  Result<void> finish_external(AttemptKey attempt) override {
+    if (attempt.rollout.value != 41) return Error{Code::not_found, "no such rollout"};
+    return {};
+  }
+  std::vector<std::string> tasks;
+  std::map<AttemptKey, std::pair<double, std::string>> rewards;
+};
+}  // namespace corisco::gateway::fakes

@@ -1,0 +1,157 @@
+// Calls that do not run straight through: held at the gate, left by their client, closed with
+// their attempt, capped, stopped with the server.
+#include "gateway/server_fixture.h"
+
+namespace corisco::gateway::fakes {
+namespace {
+using nlohmann::json;
+struct InterruptedCallTest : ServerTest {
+  std::string stream_request(const std::string& key = {}) {
+    return post("/v1/chat/completions", hi({{"stream", true}}).dump(), key);
+  }
+};
+
+TEST_F(InterruptedCallTest, AClientThatLeavesIsNoticedAndItsCallKept) {
+  start();
+  generator.is_manual = true;
+  const auto key = open_attempt(1);
+  RawClient client(port);
+  client.send(stream_request(key));
+  ASSERT_TRUE(client.wait_for("assistant"));
+  on_io([this] { generator.give(RequestId{1}, {'a', 'b'}, {}); return 0; });
+  ASSERT_TRUE(client.wait_for("ab"));
+  client.close();
+  ASSERT_TRUE(eventually([this] { return generator.cancelled.size() == 1; }));
+  const auto call = on_io([this] { return sink.calls.at(0); });
+  EXPECT_EQ(call.tokens.size(), 2U);
+  EXPECT_EQ(call.finish, FinishReason::aborted);
+  EXPECT_FALSE(on_io([this] { return sink.delivered.at(CallId{1}); }));
+  EXPECT_EQ(on_io([this] { return attempts.summary({RolloutId{1}, 1}).num_delivered; }), 0U);
+  EXPECT_EQ(on_io([this] { return gate.num_inside(); }), 0U);
+}
+
+TEST_F(InterruptedCallTest, AClientThatLeavesBeforeATokenLeavesNoRecord) {
+  start();
+  generator.is_manual = true;
+  RawClient client(port);
+  client.send(post("/v1/chat/completions", hi().dump()));
+  ASSERT_TRUE(eventually([this] { return generator.requests.size() == 1; }));
+  client.close();
+  ASSERT_TRUE(eventually([this] { return generator.cancelled.size() == 1; }));
+  EXPECT_TRUE(on_io([this] { return sink.calls.empty(); }));
+}
+
+TEST_F(InterruptedCallTest, HeldAtTheGateInSilence) {
+  start();
+  on_io([this] { gate.shut(); return 0; });
+  const auto key = open_attempt(1);
+  RawClient client(port);
+  client.send(post("/v1/chat/completions", hi().dump(), key));
+  ASSERT_TRUE(eventually([this] { return gate.num_waiting() == 1; }));
+  EXPECT_FALSE(client.receive(100));
+  EXPECT_GT(on_io([this] { return attempts.summary({RolloutId{1}, 1}).held_seconds; }), 0.05);
+  on_io([this] { gate.open(); return 0; });
+  EXPECT_EQ(client.read_reply().status, 200);
+  const auto held = on_io([this] { return attempts.summary({RolloutId{1}, 1}).held_seconds; });
+  EXPECT_GT(held, 0.05);
+  EXPECT_EQ(held, on_io([this] { return attempts.summary({RolloutId{1}, 1}).held_seconds; }));
+}
+
+TEST_F(InterruptedCallTest, AHeldClientThatLeavesFreesItsPlace) {
+  start();
+  on_io([this] { gate.shut(); return 0; });
+  RawClient client(port);
+  client.send(post("/v1/chat/completions", hi().dump()));
+  ASSERT_TRUE(eventually([this] { return gate.num_waiting() == 1; }));
+  client.close();
+  EXPECT_TRUE(eventually([this] { return gate.num_waiting() == 0; }));
+  EXPECT_TRUE(on_io([this] { return generator.requests.empty(); }));
+}
+
+TEST_F(InterruptedCallTest, ALongHoldShowsSignsOfLife) {
+  silent_hold = std::chrono::milliseconds(50);
+  start();
+  on_io([this] { gate.shut(); return 0; });
+  RawClient stream(port), whole(port);
+  stream.send(stream_request());
+  whole.send(post("/v1/chat/completions", hi().dump()));
+  ASSERT_TRUE(stream.wait_for("\"delta\":{}"));
+  ASSERT_TRUE(whole.wait_for("1\r\n \r\n"));
+  on_io([this] { gate.open(); return 0; });
+  const auto chunks = events(stream.read_reply().body);
+  EXPECT_EQ(chunks.front()["choices"][0]["delta"], json::object());
+  EXPECT_EQ(chunks.back(), "[DONE]");
+  EXPECT_EQ(json::parse(whole.read_reply().body)["choices"][0]["message"]["content"], "hello");
+}
+
+TEST_F(InterruptedCallTest, AClosedGateIsToldAsUnavailable) {
+  start();
+  on_io([this] { gate.shut(); return 0; });
+  RawClient client(port);
+  client.send(post("/v1/chat/completions", hi().dump()));
+  ASSERT_TRUE(eventually([this] { return gate.num_waiting() == 1; }));
+  on_io([this] { gate.close(); return 0; });
+  const auto reply = client.read_reply();
+  EXPECT_EQ(reply.status, 503);
+  EXPECT_NE(reply.head.find("Retry-After: "), std::string::npos);
+}
+
+TEST_F(InterruptedCallTest, ClosingAnAttemptEndsItsCallsAndItsKey) {
+  start();
+  generator.is_manual = true;
+  const auto key = open_attempt(1);
+  RawClient client(port);
+  client.send(post("/v1/chat/completions", hi().dump(), key));
+  ASSERT_TRUE(eventually([this] { return generator.requests.size() == 1; }));
+  on_io([this] { attempts.close({RolloutId{1}, 1}); return 0; });
+  EXPECT_EQ(client.read_reply().status, 409);
+  EXPECT_EQ(on_io([this] { return generator.cancelled.size(); }), 1U);
+  EXPECT_EQ(chat(hi(), key).status, 401);
+  EXPECT_EQ(ask(post("/rollout/1/attempt/1/v1/chat/completions", hi().dump(), key)).status, 409);
+}
+
+TEST_F(InterruptedCallTest, CallsBeyondTheCapAreRefusedForGood) {
+  config.gateway.calls_per_attempt_max = 2;
+  start();
+  const auto key = open_attempt(1);
+  EXPECT_EQ(chat(hi(), key).status, 200);
+  EXPECT_EQ(chat(hi(), key).status, 200);
+  const auto reply = chat(hi(), key);
+  EXPECT_EQ(reply.status, 429);
+  EXPECT_NE(reply.head.find("x-should-retry: false"), std::string::npos);
+  const auto summary = on_io([this] { return attempts.summary({RolloutId{1}, 1}); });
+  EXPECT_TRUE(summary.hit_call_cap);
+  EXPECT_EQ(summary.num_calls, 2U);
+  EXPECT_TRUE(eventually([this] { return attempts.summary({RolloutId{1}, 1}).num_delivered == 2; }));
+}
+
+TEST_F(InterruptedCallTest, AReplyIsOutOfTheGateBeforeItIsWritten) {
+  start();
+  generator.is_manual = true;
+  RawClient client(port);
+  client.send(stream_request());
+  ASSERT_TRUE(client.wait_for("assistant"));
+  const auto inside = on_io([this] {
+    const auto before = gate.num_inside();
+    generator.give(RequestId{1}, {'a', kEnd}, FinishReason::stop);
+    return std::pair(before, gate.num_inside());
+  });
+  EXPECT_EQ(inside, std::pair(std::size_t{1}, std::size_t{0}));
+  EXPECT_TRUE(client.wait_for("[DONE]"));
+}
+
+TEST_F(InterruptedCallTest, StoppingCutsWhatRunsAndRecordsIt) {
+  start();
+  generator.is_manual = true;
+  RawClient busy(port), idle(port);
+  busy.send(stream_request());
+  ASSERT_TRUE(busy.wait_for("assistant"));
+  on_io([this] { generator.give(RequestId{1}, {'a'}, {}); return 0; });
+  on_io([this] { server->stop(); return 0; });
+  EXPECT_TRUE(busy.is_closed_by_peer());
+  EXPECT_TRUE(idle.is_closed_by_peer());
+  EXPECT_TRUE(eventually([this] { return sink.calls.size() == 1; }));
+  EXPECT_FALSE(on_io([this] { return sink.delivered.at(CallId{1}); }));
+}
+}  // namespace
+}  // namespace corisco::gateway::fakes

@@ -1,0 +1,196 @@
+// Folders that are whole, and every way in which one is not.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "corisco/base/files.h"
+#include "golden.h"
+#include "support/temporary_folder.h"
+#include "support/tiny_model.h"
+
+namespace corisco::model {
+namespace {
+namespace fs = std::filesystem;
+
+// A tensor of the given values, alive as long as the object.
+struct Values {
+  explicit Values(std::vector<float> list) : numbers(std::move(list)) {}
+  hf::StoredTensor named(const std::string& name, std::vector<std::int64_t> shape) const {
+    return {name, hf::ElementType::float32, std::move(shape),
+            reinterpret_cast<const std::byte*>(numbers.data()), numbers.size() * sizeof(float)};
+  }
+  std::vector<float> numbers;
+};
+
+void copy_variant(const std::string& variant, const std::string& to) {
+  for (const auto& entry : fs::directory_iterator(testing::golden_folder(variant))) {
+    fs::copy(entry.path(), to, fs::copy_options::overwrite_existing);
+  }
+}
+
+Result<std::unique_ptr<Decoder>> load(const std::string& folder, const std::string& dtype = "float32") {
+  config::Model options;
+  options.dtype = dtype;
+  return Decoder::load(folder, options, false);
+}
+
+// Writes the variant's config with one field replaced, and returns the error of reading it.
+std::string config_error(const std::string& from, const std::string& to) {
+  const support::TemporaryFolder folder;
+  auto text = files::read(testing::golden_folder("llama3") + "/config.json").value();
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  text.replace(at, from.size(), to);
+  EXPECT_TRUE(files::write_atomically(folder.path() + "/config.json", text).ok());
+  const auto config = read_config(folder.path());
+  return config.ok() ? "" : config.error().message;
+}
+
+TEST(Config, FieldsOfALlama3File) {
+  const auto config = read_config(testing::golden_folder("llama3")).value();
+  EXPECT_EQ(config.hidden_size, 32);
+  EXPECT_EQ(config.num_kv_heads, 2);
+  EXPECT_EQ(config.head_dim, 8);
+  EXPECT_EQ(config.rope.type, "llama3");
+  EXPECT_EQ(config.rope.theta, 100);
+  EXPECT_EQ(config.rope.factor, 8);
+  EXPECT_EQ(config.rope.original_max_position, 32);
+  EXPECT_EQ(config.end_ids, std::vector<std::int32_t>{1});
+}
+
+TEST(Config, EndIdsAreTheUnionOfBothFiles) {
+  const support::TemporaryFolder folder;
+  copy_variant("tied", folder.path());
+  std::ofstream(folder.path() + "/generation_config.json") << R"({"eos_token_id": [1, 7]})";
+  EXPECT_EQ(read_config(folder.path()).value().end_ids, (std::vector<std::int32_t>{1, 7}));
+}
+
+TEST(Config, WhatIsNotSupportedIsRefusedByName) {
+  EXPECT_NE(config_error("\"LlamaForCausalLM\"", "\"MambaForCausalLM\"").find("MambaForCausalLM"),
+            std::string::npos);
+  EXPECT_NE(config_error("\"silu\"", "\"gelu\"").find("hidden_act \"gelu\""), std::string::npos);
+  EXPECT_NE(config_error("\"rope_type\": \"llama3\"", "\"rope_type\": \"dynamic\"").find("dynamic"),
+            std::string::npos);
+  EXPECT_NE(config_error("\"mlp_bias\": false", "\"quantization_config\": {}").find("quantization_config"),
+            std::string::npos);
+  EXPECT_NE(config_error("\"num_key_value_heads\": 2", "\"num_key_value_heads\": 3").find("not a multiple"),
+            std::string::npos);
+  EXPECT_NE(config_error("\"hidden_size\": 32", "\"hidden_size\": \"wide\"").find("wrong type"),
+            std::string::npos);
+  EXPECT_NE(config_error("\"vocab_size\": 96", "\"vocab_size\": null").find("vocab_size is 0"),
+            std::string::npos);
+}
+
+TEST(Safetensors, AFileOfBytesWrittenByHand) {
+  const std::string header = R"({"b":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}} )";
+  std::string bytes(8, '\0');
+  bytes[0] = static_cast<char>(header.size());
+  bytes += header;
+  const float numbers[] = {1.5F, -2.0F};
+  bytes.append(reinterpret_cast<const char*>(numbers), sizeof numbers);
+  const auto parsed = hf::parse(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size(), "x");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  ASSERT_EQ(parsed.value().size(), 1U);
+  EXPECT_EQ(parsed.value()[0].name, "b");
+  EXPECT_EQ(parsed.value()[0].shape, (std::vector<std::int64_t>{1, 2}));
+  EXPECT_EQ(std::memcmp(parsed.value()[0].data, numbers, sizeof numbers), 0);
+  // Every shorter prefix of the file is refused.
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(hf::parse(reinterpret_cast<const std::byte*>(bytes.data()), size, "x").ok()) << size;
+  }
+}
+
+TEST(Safetensors, WrongHeadersAreRefused) {
+  for (const char* entry :
+       {R"({"dtype":"I64","shape":[1],"data_offsets":[0,8]})",
+        R"({"dtype":"F32","shape":[3],"data_offsets":[0,8]})",
+        R"({"dtype":"F32","shape":[-1,2],"data_offsets":[0,8]})",
+        R"({"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,8]})",
+        R"({"dtype":"F32","shape":[2],"data_offsets":[4,12]})", R"({"dtype":"F32","shape":[2]})", R"(7)"}) {
+    const std::string header = std::string("{\"w\":") + entry + "}";
+    std::string bytes(8, '\0');
+    bytes[0] = static_cast<char>(header.size());
+    bytes += header + std::string(8, '\0');
+    EXPECT_FALSE(hf::parse(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size(), "x").ok())
+        << entry;
+  }
+}
+
+TEST(Safetensors, ShardsAndTheirIndexComeBack) {
+  const support::TemporaryFolder folder;
+  const Values a({1, 2, 3, 4}), b({5, 6}), c({7});
+  const std::vector<hf::StoredTensor> tensors{a.named("a", {2, 2}), b.named("b", {2}), c.named("c", {1})};
+  ASSERT_TRUE(hf::write_checkpoint(folder.path(), tensors, 16).ok());
+  EXPECT_TRUE(fs::exists(folder.path() + "/model-00001-of-00002.safetensors"));
+  EXPECT_FALSE(fs::exists(folder.path() + "/model.safetensors"));
+  const auto checkpoint = hf::open_checkpoint(folder.path()).value();
+  ASSERT_EQ(checkpoint.tensors.size(), 3U);
+  EXPECT_EQ(checkpoint.tensors[0].name, "a");
+  EXPECT_EQ(std::memcmp(checkpoint.tensors[1].data, b.numbers.data(), 8), 0);
+  EXPECT_EQ(std::memcmp(checkpoint.tensors[2].data, c.numbers.data(), 4), 0);
+}
+
+TEST(Load, AllProblemsInOneError) {
+  const support::TemporaryFolder folder;
+  copy_variant("tied", folder.path());
+  auto checkpoint = hf::open_checkpoint(testing::golden_folder("tied")).value();
+  const Values stranger({1, 2});
+  std::vector<hf::StoredTensor> tensors{stranger.named("model.vision.weight", {2})};
+  for (auto& tensor : checkpoint.tensors) {
+    if (tensor.name == "model.norm.weight") continue;
+    if (tensor.name == "model.layers.1.mlp.up_proj.weight") std::swap(tensor.shape[0], tensor.shape[1]);
+    tensors.push_back(tensor);
+  }
+  ASSERT_TRUE(hf::write(folder.path() + "/model.safetensors", tensors).ok());
+  const auto decoder = load(folder.path());
+  ASSERT_FALSE(decoder.ok());
+  const std::string& message = decoder.error().message;
+  EXPECT_NE(message.find("1 missing: model.norm.weight"), std::string::npos) << message;
+  EXPECT_NE(message.find("1 unexpected: model.vision.weight"), std::string::npos) << message;
+  EXPECT_NE(message.find("model.layers.1.mlp.up_proj.weight is [32, 48] instead of [48, 32]"),
+            std::string::npos)
+      << message;
+}
+
+TEST(Load, AFolderWithoutAModelSaysWhatIsMissing) {
+  const support::TemporaryFolder folder;
+  const auto decoder = load(folder.path());
+  ASSERT_FALSE(decoder.ok());
+  EXPECT_NE(decoder.error().message.find("config.json"), std::string::npos);
+}
+
+TEST(Load, CudaWithoutAGpuIsRefused) {
+  config::Model options;
+  options.device = "cuda";
+  if (device_problem("cuda").empty()) GTEST_SKIP() << "this machine has a GPU";
+  const auto decoder = Decoder::load(testing::golden_folder("tied"), options, false);
+  ASSERT_FALSE(decoder.ok());
+  EXPECT_NE(decoder.error().message.find("model.device is cuda"), std::string::npos)
+      << decoder.error().message;
+}
+
+TEST(Export, ComesBackWithNamesValuesAndType) {
+  for (const char* variant : {"tied", "untied_biased"}) {
+    for (const char* dtype : {"float32", "bfloat16"}) {
+      const support::TemporaryFolder folder;
+      const auto decoder = load(testing::golden_folder(variant), dtype).value().release();
+      const std::unique_ptr<Decoder> owner(decoder);
+      for (const auto& parameter : decoder->hugging_face_tensors()) parameter.tensor.add_(0.5);
+      ASSERT_TRUE(export_hugging_face(*decoder, testing::golden_folder(variant), folder.path()).ok());
+      EXPECT_EQ(read_config(folder.path()).value().dtype, dtype);
+      const auto checkpoint = hf::open_checkpoint(folder.path()).value();
+      const auto original = hf::open_checkpoint(testing::golden_folder(variant)).value();
+      EXPECT_EQ(checkpoint.tensors.size(), original.tensors.size());
+      const auto again = load(folder.path(), dtype);
+      ASSERT_TRUE(again.ok()) << again.error().message;
+      const auto before = decoder->hugging_face_tensors(), after = again.value()->hugging_face_tensors();
+      for (std::size_t i = 0; i < before.size(); ++i) {
+        EXPECT_TRUE(before[i].tensor.equal(after[i].tensor)) << before[i].name;
+      }
+    }
+  }
+}
+}  // namespace
+}  // namespace corisco::model
