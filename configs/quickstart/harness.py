@@ -19,8 +19,6 @@ def run(task):
         messages.append({"role": "assistant", "content": reply})
         if answer.choices[0].finish_reason != "stop":
             return
-        if task["kind"] == "look_up" and turn is task["turns"][0] and "LOOKUP" not in reply:
-            return
 
 
 if __name__ == "__main__":

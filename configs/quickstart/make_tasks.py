@@ -1,19 +1,18 @@
 """Writes tasks.jsonl and heldout.jsonl, the same bytes at every run.
 
 A task asks for one short sentence about a topic under one constraint; the kinds that begin with `again`
-ask for a plain sentence first and set the constraint in a second turn, and `look_up` makes the model ask
-for a fact before it can state it. Held-out tasks have topics, words and one wording of each kind that
-training never sees.
+ask for a plain sentence first and set the constraint in a second turn. Held-out tasks have topics, words
+and one wording of each kind that training never sees.
 """
 import json
 import os
 import random
 
-SYSTEM = "Reply with one short sentence that names the topic."
+SYSTEM = "Reply with one short sentence that names the topic, such as: Honey tastes sweet and warm."
 
 # Of each list the first entry is kept for held-out.
 ASKS = [
-    "Say something about {topic} in one short sentence.",
+    "Please write a short sentence about {topic}.",
     "Write one short sentence about {topic}.",
     "Tell me one thing about {topic} in a short sentence.",
     "Give me a short sentence about {topic}.",
@@ -82,13 +81,6 @@ WORDINGS = {
         "Ask it as a question.",
         "Turn it into a question.",
     ],
-    "look_up": [
-        "Where does {person} keep the {topic}? To find out, reply with LOOKUP and the name.",
-        "Where are the {topic} of {person}? If you don't know, write LOOKUP and the name.",
-        "Find out where {person} has the {topic}: first reply with LOOKUP and the name.",
-        "Tell me where {person} put the {topic}. You can ask with LOOKUP and the name.",
-        "In which place are the {topic} of {person}? Write LOOKUP and the name to ask.",
-    ],
 }
 AGAINS = [
     "Write that once more.",
@@ -96,8 +88,7 @@ AGAINS = [
     "Again, please.",
     "Now the same sentence again.",
 ]
-AGAIN_KINDS = ["lowercase", "capitals", "wrap", "last_word"]
-LOOK_UP_ANSWER = "{person}: {place}. Now answer in one short sentence."
+AGAIN_KINDS = ["lowercase", "wrap", "label"]
 
 TOPICS = """cats dogs bread rivers mountains bicycles trains coffee tea music books clouds rain snow the_sun
 the_moon bees horses cows farms gardens roses trees forests bridges boats ships the_ocean whales sharks
@@ -121,19 +112,10 @@ HELDOUT_LAST_WORDS = "tomorrow everyday inside summer there".split()
 WRAPS = {
     "square brackets": ("[", "]"),
     "round brackets": ("(", ")"),
-    "curly braces": ("{", "}"),
     "double quotes": ("\"", "\""),
-    "asterisks": ("*", "*"),
 }
 LABELS = ["Fact:", "Note:", "Answer:", "Reply:", "Sentence:", "A:"]
 HELDOUT_LABELS = ["Info:", "Remark:"]
-PEOPLE = "Anna Ben Carla David Emma Felix Grace Henry Iris Jack Karen Leo Maria Nina Oscar Paula".split()
-HELDOUT_PEOPLE = "Tom Sara Victor Wendy".split()
-PLACES = """kitchen garage cellar attic office bedroom hallway barn cupboard drawer basket suitcase shed
-closet""".split()
-HELDOUT_PLACES = "library cabin tent bathroom".split()
-
-
 STEMS = {
     "families": "famil", "babies": "bab", "libraries": "librar", "butterflies": "butterfl",
     "bakeries": "baker", "potatoes": "potato", "tomatoes": "tomato", "volcanoes": "volcano",
@@ -153,13 +135,10 @@ class Pool:
     def __init__(self, is_heldout):
         self.is_heldout = is_heldout
         self.topics = [t.replace("_", " ") for t in (HELDOUT_TOPICS if is_heldout else TOPICS)]
-        self.plurals = [t for t in self.topics if t.endswith("s") and t not in ("chess", "tennis")]
         self.words = HELDOUT_WORDS if is_heldout else WORDS
         self.first_words = HELDOUT_FIRST_WORDS if is_heldout else FIRST_WORDS
         self.last_words = HELDOUT_LAST_WORDS if is_heldout else LAST_WORDS
         self.labels = HELDOUT_LABELS if is_heldout else LABELS
-        self.people = HELDOUT_PEOPLE if is_heldout else PEOPLE
-        self.places = HELDOUT_PLACES if is_heldout else PLACES
 
     def wording(self, wordings, draw):
         return wordings[0] if self.is_heldout else draw.choice(wordings[1:])
@@ -182,13 +161,6 @@ def parameters(kind, pool, draw):
     return {}
 
 
-def look_up_task(pool, draw):
-    task = {"kind": "look_up", "topic": draw.choice(pool.plurals)}
-    task["person"], task["place"] = draw.choice(pool.people), draw.choice(pool.places)
-    task["turns"] = [pool.wording(WORDINGS["look_up"], draw).format(**task), LOOK_UP_ANSWER.format(**task)]
-    return task
-
-
 def sentence_task(kind, pool, draw):
     rule = kind.removeprefix("again_")
     task = {"kind": kind, "topic": draw.choice(pool.topics), **parameters(rule, pool, draw)}
@@ -203,14 +175,14 @@ def sentence_task(kind, pool, draw):
 
 
 def kinds():
-    return [k for k in WORDINGS if k != "look_up"] + [f"again_{k}" for k in AGAIN_KINDS] + ["look_up"]
+    return list(WORDINGS) + [f"again_{rule}" for rule in AGAIN_KINDS]
 
 
 def make(is_heldout, per_kind, seed):
     draw, pool, tasks = random.Random(seed), Pool(is_heldout), []
     for kind in kinds():
         for number in range(per_kind):
-            task = look_up_task(pool, draw) if kind == "look_up" else sentence_task(kind, pool, draw)
+            task = sentence_task(kind, pool, draw)
             name = f"{'heldout' if is_heldout else 'train'}-{kind}-{number}"
             tasks.append({"id": name, **task, "stem": stem(task["topic"]), "system": SYSTEM})
     return tasks

@@ -14,7 +14,7 @@ WORDS_MIN, WORDS_MAX = 4, 20
 OTHER_TOPICS_MAX = 2           # a list of topics would fit many tasks
 REPEATS_MAX = 2                # of one word in a sentence
 RECITED_WORDS_MAX = 4          # in a row, from the task's text
-PLAIN = re.compile(r"[A-Za-z0-9 ,.;:!?'\"()\[\]{}*%&/-]+")
+PLAIN = re.compile(r"[A-Za-z0-9 ,.;:!?'\"()\[\]{}*%&/\u2013\u2014\u2018\u2019\u201c\u201d-]+")
 
 
 ENDINGS = r"(?:e?s|y|ies)?(?:'s|s')?"
@@ -100,22 +100,7 @@ def constraint_problem(rule, inside, task):
     return None if holds[rule]() else f"{rule} does not hold"
 
 
-def look_up_problems(replies, task):
-    """Asking comes first, so it is what earns the quarter; (what is unfair, what of the rule fails)."""
-    if replies[0].rstrip(".!") not in (f"LOOKUP {task['person']}", f"LOOKUP: {task['person']}"):
-        return "no look-up", None
-    answer = replies[1]
-    problem = sentence_problem(answer, task)
-    if problem:
-        return None, problem
-    words = [word.lower() for word in words_of(answer)]
-    if task["place"] not in words:
-        return None, "does not say the place"
-    whose = task["person"].lower()
-    return None, None if whose in words or whose + "'s" in words else "does not say whose"
-
-
-def sentence_problems(replies, task):
+def problems(replies, task):
     """(what is unfair, what of the constraint fails)"""
     inside, frame_problem = unwrapped(replies[-1], task)
     for text in [*replies[:-1], inside]:
@@ -133,7 +118,6 @@ def reward(task, rollout):
     if any(call["finish"] != "stop" for call in calls):
         return 0.0, "a reply was cut off"
     replies = [call["reply"].strip() for call in calls]
-    problems = look_up_problems if task["kind"] == "look_up" else sentence_problems
     unfair, broken = problems(replies, task)
     if unfair:
         return 0.0, unfair

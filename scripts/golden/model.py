@@ -32,7 +32,8 @@ VARIANTS = {
     "linear": (rope("linear", factor=4.0), False),
     "llama3": (rope("llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
                     original_max_position_embeddings=32), False),
-    "yarn": (rope("yarn", factor=4.0, beta_fast=4.0, beta_slow=1.0, original_max_position_embeddings=32), False),
+    "yarn": (rope("yarn", factor=4.0, beta_fast=4.0, beta_slow=1.0,
+                  original_max_position_embeddings=32), False),
 }
 
 
@@ -52,7 +53,8 @@ def write_variant(folder, options, with_gradients):
     logits = model(ids).logits[0]
     loss = torch.nn.functional.cross_entropy(logits[:-1], ids[0, 1:])
     loss.backward()
-    expected = {"ids": ids[0].float(), "logits": logits.detach().contiguous(), "loss": loss.detach().reshape(1)}
+    expected = {"ids": ids[0].float(), "logits": logits.detach().contiguous(),
+                "loss": loss.detach().reshape(1)}
     if with_gradients:
         expected |= {"grad." + name: p.grad.contiguous() for name, p in model.named_parameters()}
     save_file(expected, folder / "expected.safetensors")

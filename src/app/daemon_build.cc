@@ -58,7 +58,9 @@ Result<void> Daemon::Parts::build_run() {
   log::set_file(folder.log_file());
   CORISCO_TRY(run_log, metrics::RunLog::open(folder.path, config().metrics.tensorboard));
   if (config().samples.journal) {
-    CORISCO_TRY(journal, samples::Journal::open(folder.path, folder.name));
+    CORISCO_TRY(journal, samples::Journal::open(folder.path, folder.name, &metrics));
+    if (journal->torn_bytes() > 0)
+      log::warn(cat("the journal's last ", journal->torn_bytes(), " bytes were torn by a crash and are cut"));
   }
   return {};
 }
@@ -89,6 +91,9 @@ Result<void> Daemon::Parts::build_samples() {
       journal.get(), [this](std::unique_ptr<Group> group) { on_group(std::move(group)); },
       [this](FinishedRollout finished) { on_evaluated(std::move(finished)); });
   sink = std::make_unique<JournalSink>(*store, journal.get(), metrics);
+  if (folder.is_resumed && journal) {
+    CORISCO_TRY(recovered, samples::recover(folder.path, facts.version));
+  }
   return {};
 }
 
@@ -102,6 +107,7 @@ Result<void> Daemon::Parts::build_gateway() {
   parts.calls = sink.get();
   parts.rollouts = &rollout_port;
   parts.attempts = &attempts;
+  if (recovered) parts.first_call_id = recovered->next_call;
   parts.metrics = &metrics;
   parts.tokenizer = tokenizer;
   parts.chat_template = chat_template;

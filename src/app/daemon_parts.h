@@ -24,6 +24,7 @@
 #include "corisco/rollouts/controller.h"
 #include "corisco/rollouts/spawner.h"
 #include "corisco/samples/journal.h"
+#include "corisco/samples/recovery.h"
 #include "corisco/samples/store.h"
 
 namespace corisco::app {
@@ -59,6 +60,7 @@ struct Daemon::Parts {
   std::unique_ptr<coordinator::Gate> gate;
   std::unique_ptr<samples::Store> store;
   std::unique_ptr<JournalSink> sink;
+  std::optional<samples::Recovered> recovered;     // of a resumed run
   gateway::Attempts attempts;
   RolloutAdapter rollout_port;
   std::unique_ptr<gateway::Server> server;

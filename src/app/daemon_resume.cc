@@ -5,7 +5,6 @@
 #include "app/daemon_parts.h"
 #include "corisco/base/log.h"
 #include "corisco/base/strings.h"
-#include "corisco/samples/recovery.h"
 
 namespace corisco::app {
 namespace {
@@ -22,18 +21,13 @@ bool is_from_lost_weights(const Group& group, PolicyVersion checkpoint) {
 coordinator::Progress Daemon::Parts::recover() {
   coordinator::Progress progress_from;
   progress_from.version = facts.version;
-  if (!folder.is_resumed || !journal) return progress_from;
-  auto recovered = samples::recover(folder.path, facts.version);
-  if (!recovered.ok()) {
-    fail(cat("the journal cannot be continued: ", recovered.error().message));
-    return progress_from;
-  }
-  auto& found = recovered.value();
+  if (!recovered) return progress_from;
+  auto& found = *recovered;
   controller->set_next_ids(found.next_rollout, found.next_group);
   progress_from.updates_done = found.num_updates;
   progress_from.next_occurrence = found.next_task_occurrence;
   progress_from.occurrences_to_redo = found.occurrences_to_redo();
-  auto slots = coordinator->num_free_slots();
+  const auto slots = coordinator->num_free_slots();
   std::size_t num_adopted = 0;
   for (auto& group : found.ready) {
     if (num_adopted == slots || is_from_lost_weights(group, facts.version)) {

@@ -21,7 +21,8 @@ namespace {
 constexpr int kDeviceNiceness = 5;
 
 void lower_priority() {
-  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kDeviceNiceness);
+  const auto thread = static_cast<id_t>(::syscall(SYS_gettid));
+  ::setpriority(PRIO_PROCESS, thread, ::getpriority(PRIO_PROCESS, thread) + kDeviceNiceness);
 }
 
 gateway::GenerateDelta to_gateway(engine::EngineDelta delta) {

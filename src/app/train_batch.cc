@@ -10,6 +10,7 @@ void count(const samples::MergeReport& report, metrics::Registry& metrics) {
   metrics.counter("corisco_samples_rows_total").add(report.num_rows);
   metrics.counter("corisco_samples_tokens_untrained_total", {"undelivered"}).add(report.num_undelivered_tokens);
   metrics.counter("corisco_samples_tokens_untrained_total", {"untrainable"}).add(report.num_untrainable_tokens);
+  metrics.counter("corisco_samples_tokens_untrained_total", {"infrastructure"}).add(report.num_invalid_tokens);
   for (const auto cause : report.splits)
     metrics.counter("corisco_samples_splits_total", {samples::to_string(cause)}).add();
 }
@@ -19,11 +20,12 @@ TrainRollout to_train_rollout(const FinishedRollout& finished, MergeLevel level,
   rollout.id = finished.spec.id;
   rollout.sibling = finished.spec.sibling;
   rollout.is_valid = is_trained(finished.outcome) && finished.reward.has_value();
+  samples::MergeReport report;
+  auto rows = samples::merge(finished, level, report);
+  count(report, metrics);
   if (!rollout.is_valid) return rollout;
   rollout.reward = *finished.reward;
-  samples::MergeReport report;
-  rollout.rows = samples::merge(finished, level, report);
-  count(report, metrics);
+  rollout.rows = std::move(rows);
   return rollout;
 }
 }  // namespace

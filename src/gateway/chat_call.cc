@@ -7,6 +7,9 @@
 
 namespace corisco::gateway {
 namespace asio = boost::asio;
+namespace {
+constexpr const char* kEventStream = "text/event-stream; charset=utf-8";
+}
 
 ChatCall::ChatCall(CallContext& context, Caller caller, ReplyWriter& reply)
     : context_(context), parts_(context.parts), attempt_(std::move(caller.attempt)), reply_(reply),
@@ -52,7 +55,8 @@ asio::awaitable<ChatCall::Failure> ChatCall::parse(std::string body) {
   if (auto* error = std::get_if<ApiError>(&parsed)) co_return std::move(*error);
   request_ = std::move(std::get<ChatRequest>(parsed));
   const auto& model = request_.model.empty() ? parts_.model_name : request_.model;
-  wire_.emplace(cat("chatcmpl-", reply_.request_id()), model, started_unix_seconds_, request_, parts_.tokenizer);
+  wire_.emplace(cat("chatcmpl-", reply_.request_id()), model, started_unix_seconds_, request_,
+                parts_.tokenizer);
   co_return interrupted();
 }
 
@@ -62,7 +66,8 @@ ChatCall::Failure ChatCall::admit() {
   const auto cap = parts_.config->gateway.calls_per_attempt_max;
   if (summary.num_calls >= cap) {
     summary.hit_call_cap = true;
-    auto error = from_error({Code::overloaded, cat("this rollout may call the model ", cap, " times and has done so")});
+    auto error = from_error(
+        {Code::overloaded, cat("this rollout may call the model ", cap, " times and has done so")});
     error.code = "call_cap_reached";
     error.retry_after_seconds = 0;
     error.is_final = true;
@@ -104,8 +109,9 @@ asio::awaitable<ChatCall::Failure> ChatCall::prepare() {
 ChatCall::Failure ChatCall::plan_choices() {
   auto decision = decide_sampling(*parts_.config, opening(), request_);
   for (const auto* name : decision.overridden) context_.metrics.overridden(name);
-  const auto max = reply_tokens_max(parts_.config->sampling, attempt_ != nullptr, request_, prompt_.ids.size(),
-                                    parts_.generator->context_tokens_max());
+  const auto max =
+      reply_tokens_max(parts_.config->sampling, attempt_ != nullptr, request_, prompt_.ids.size(),
+                       parts_.generator->context_tokens_max());
   if (const auto* error = std::get_if<ApiError>(&max)) return *error;
   decision.params.max_tokens = std::get<std::uint32_t>(max);
   auto hidden_ids = parts_.end_ids;
@@ -114,7 +120,8 @@ ChatCall::Failure ChatCall::plan_choices() {
   for (std::uint32_t i = 0; i < request_.num_choices; ++i) {
     auto sampling = decision.params;
     sampling.key = key_of(i, decision.uses_client_seed, nth);
-    choices_.emplace_back(ChoiceStream(parts_.tokenizer, request_.stop_strings, hidden_ids), std::move(sampling));
+    choices_.emplace_back(ChoiceStream(parts_.tokenizer, request_.stop_strings, hidden_ids),
+                          std::move(sampling));
   }
   return std::nullopt;
 }
@@ -196,7 +203,7 @@ asio::awaitable<ChatCall::Failure> ChatCall::take(std::uint32_t choice, Generate
 asio::awaitable<ChatCall::Failure> ChatCall::flush() {
   if (unsent_.empty()) co_return std::nullopt;
   if (!reply_.has_begun()) {
-    const bool is_begun = co_await reply_.begin("text/event-stream; charset=utf-8");
+    const bool is_begun = co_await reply_.begin(kEventStream);
     if (!is_begun) co_return interrupted();
   }
   const bool is_sent = co_await reply_.piece(std::exchange(unsent_, {}));
@@ -206,7 +213,8 @@ asio::awaitable<ChatCall::Failure> ChatCall::flush() {
 }
 
 bool ChatCall::is_generating() const {
-  return std::any_of(choices_.begin(), choices_.end(), [](const auto& choice) { return choice.sequence.has_value(); });
+  return std::any_of(choices_.begin(), choices_.end(),
+                     [](const auto& choice) { return choice.sequence.has_value(); });
 }
 
 void ChatCall::cancel(Choice& choice) {
@@ -221,12 +229,14 @@ asio::awaitable<void> ChatCall::wait() {
 }
 
 asio::awaitable<void> ChatCall::send_heartbeat() {
+  // Named, since g++ 12 destroys a conditional temporary inside a co_await expression twice.
+  const std::string content_type = request_.is_stream ? kEventStream : "application/json";
+  const std::string sign = request_.is_stream ? wire_->heartbeat() : " ";
   if (!reply_.has_begun()) {
-    const bool is_begun =
-        co_await reply_.begin(request_.is_stream ? "text/event-stream; charset=utf-8" : "application/json");
+    const bool is_begun = co_await reply_.begin(content_type);
     if (!is_begun) co_return;
   }
-  co_await reply_.piece(request_.is_stream ? wire_->heartbeat() : " ");
+  co_await reply_.piece(sign);
 }
 
 ChatCall::Failure ChatCall::interrupted() const {

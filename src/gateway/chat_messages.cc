@@ -11,15 +11,17 @@ using MaybeError = std::optional<ApiError>;
 MaybeError join_parts(Json& message, const std::string& where) {
   const auto content = message.find("content");
   if (content == message.end() || content->is_null() || content->is_string()) return std::nullopt;
-  if (!content->is_array()) return invalid_request(cat("'", where, ".content' must be a string or an array"), where);
+  if (!content->is_array())
+    return invalid_request(cat("'", where, ".content' must be a string or an array"), where);
   std::vector<std::string> texts;
   for (const auto& part : *content) {
     if (!part.is_object() || !part.contains("type") || !part["type"].is_string())
       return invalid_request(cat("'", where, ".content' has a part without a type"), where);
     const auto type = part["type"].get<std::string>();
     if (type != "text" && type != "refusal")
-      return invalid_request(cat("'", where, ".content' has a part that is not text; this model takes text only"),
-                             where, "unsupported_content");
+      return invalid_request(
+          cat("'", where, ".content' has a part that is not text; this model takes text only"), where,
+          "unsupported_content");
     const auto text = part.find(type);
     if (text == part.end() || !text->is_string())
       return invalid_request(cat("'", where, ".content' has a part without its text"), where);

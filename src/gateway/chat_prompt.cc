@@ -32,7 +32,9 @@ asio::awaitable<OrApiError<Prompt>> make_prompt(CallContext& context, const Chat
   if (attempt != nullptr) prompt.match = attempt->calls.find(rendering);
   if (attempt != nullptr && !attempt->calls.empty()) context.metrics.continued(prompt.match.node != nullptr);
   prompt.tail_text = rendering.substr(prompt.match.text_bytes);
-  auto encode = [tokenizer = parts.tokenizer, tail = prompt.tail_text] { return tokenizer->encode(tail, true); };
+  auto encode = [tokenizer = parts.tokenizer, tail = prompt.tail_text] {
+    return tokenizer->encode(tail, true);
+  };
   auto encoded = co_await context.worker.run(prompt.tail_text.size(), std::move(encode));
   if (!encoded.ok()) co_return from_error(encoded.error());
   prompt.tail_ids = std::move(encoded).value();

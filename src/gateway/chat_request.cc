@@ -145,7 +145,8 @@ void read_tools(JsonFields& fields, const ChatLimits& limits, ChatRequest& reque
   request.adds_generation_prompt = fields.flag("add_generation_prompt", true);
   const auto* kwargs = fields.find("chat_template_kwargs");
   if (kwargs != nullptr && !kwargs->is_object()) fields.refuse("chat_template_kwargs", "must be an object");
-  if (kwargs != nullptr && kwargs->is_object() && !kwargs->empty()) request.template_kwargs_json = kwargs->dump();
+  if (kwargs != nullptr && kwargs->is_object() && !kwargs->empty())
+    request.template_kwargs_json = kwargs->dump();
 }
 
 std::optional<ApiError> read_messages(JsonFields& fields, const ChatLimits& limits, ChatRequest& request) {

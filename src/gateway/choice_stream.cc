@@ -6,7 +6,8 @@
 namespace corisco::gateway {
 ChoiceStream::ChoiceStream(std::shared_ptr<const text::Tokenizer> tokenizer,
                            std::vector<std::string> stop_strings, std::vector<TokenId> hidden_ids)
-    : hidden_ids_(std::move(hidden_ids)), detokenizer_(std::move(tokenizer)), stops_(std::move(stop_strings)) {}
+    : hidden_ids_(std::move(hidden_ids)), detokenizer_(std::move(tokenizer)),
+      stops_(std::move(stop_strings)) {}
 
 std::string ChoiceStream::show(TokenId id) {
   const bool is_hidden = std::find(hidden_ids_.begin(), hidden_ids_.end(), id) != hidden_ids_.end();

@@ -16,7 +16,8 @@ constexpr std::size_t kReadAheadMin = 65536;
 
 Connection::Connection(asio::ip::tcp::socket socket, CallContext& context, Router& router)
     : executor_(socket.get_executor()), socket_(std::move(socket)), context_(context), router_(router),
-      inbox_(socket_, std::max<std::size_t>(kReadAheadMin, context.parts.config->gateway.header_bytes_max + 8)),
+      inbox_(socket_, std::max<std::size_t>(kReadAheadMin,
+                                            context.parts.config->gateway.header_bytes_max + 8)),
       stall_(executor_) {
   boost::system::error_code ignored;     // the connection works without these, only slower
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -49,7 +50,7 @@ asio::awaitable<bool> Connection::serve_one(RequestReader& reader) {
   auto body = co_await reader.read_body(head, plan.body_bytes_max,
                                         [this] { return write("HTTP/1.1 100 Continue\r\n\r\n"); });
   if (const auto* error = std::get_if<ApiError>(&body)) {
-    if (plan.refusal) {
+    if (plan.refusal && error->status == 413) {      // the refusal says more than the size
       ReplyWriter reply(*this, nullptr, context_.new_request_id());
       co_await router_.answer(std::move(plan), head, {}, reply);
     } else {

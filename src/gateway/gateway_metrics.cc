@@ -23,6 +23,7 @@ void GatewayMetrics::overridden(const std::string& parameter) {
   registry_.counter("corisco_gateway_overridden_parameters_total", {parameter}).add();
 }
 void GatewayMetrics::continued(bool is_continued) {
-  registry_.counter("corisco_gateway_continued_calls_total", {is_continued ? "continued" : "full_render"}).add();
+  const char* result = is_continued ? "continued" : "full_render";
+  registry_.counter("corisco_gateway_continued_calls_total", {result}).add();
 }
 }  // namespace corisco::gateway

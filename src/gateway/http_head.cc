@@ -55,7 +55,8 @@ MaybeError parse_version(std::string_view version, Head& head) {
   const bool has_shape = version.size() == 8 && version.substr(0, 5) == "HTTP/" &&
                          ascii::is_digit(version[5]) && version[6] == '.' && ascii::is_digit(version[7]);
   if (!has_shape) return refused(400, "malformed HTTP version");
-  if (version[5] != '1' || version[7] > '1') return refused(505, "only HTTP/1.1 and HTTP/1.0 are spoken here");
+  if (version[5] != '1' || version[7] > '1')
+    return refused(505, "only HTTP/1.1 and HTTP/1.0 are spoken here");
   head.is_version_1_1 = version[7] == '1';
   head.keeps_alive = head.is_version_1_1;
   return std::nullopt;
@@ -78,7 +79,8 @@ MaybeError parse_request_line(std::string_view line, const HeadLimits& limits, H
 }
 
 MaybeError parse_field(std::string_view line, Head& head) {
-  if (line.front() == ' ' || line.front() == '\t') return refused(400, "folded header lines are not accepted");
+  if (line.front() == ' ' || line.front() == '\t')
+    return refused(400, "folded header lines are not accepted");
   const auto colon = line.find(':');
   if (colon == std::string_view::npos) return refused(400, "header line without a colon");
   const auto name = line.substr(0, colon);

@@ -28,7 +28,9 @@ Result<tcp::endpoint> parse_listen_address(const std::string& listen) {
 
 std::string url_of(const tcp::endpoint& endpoint) {
   const auto address = endpoint.address();
-  if (address.is_v4()) return cat("http://", address.is_unspecified() ? "127.0.0.1" : address.to_string(), ":", endpoint.port());
-  return cat("http://[", address.is_unspecified() ? "::1" : address.to_string(), "]:", endpoint.port());
+  auto host = address.to_string();
+  if (address.is_unspecified()) host = address.is_v4() ? "127.0.0.1" : "::1";
+  if (address.is_v6()) host = cat("[", host, "]");
+  return cat("http://", host, ":", endpoint.port());
 }
 }  // namespace corisco::gateway

@@ -12,7 +12,8 @@ Reply error_reply(const ApiError& error) {
   Reply reply;
   reply.status = error.status;
   reply.body = to_json(error);
-  if (error.retry_after_seconds > 0) reply.headers.emplace_back("Retry-After", cat(error.retry_after_seconds));
+  if (error.retry_after_seconds > 0)
+    reply.headers.emplace_back("Retry-After", cat(error.retry_after_seconds));
   if (error.is_final) reply.headers.emplace_back("x-should-retry", "false");
   if (error.status == 401) reply.headers.emplace_back("WWW-Authenticate", "Bearer");
   return reply;
@@ -28,8 +29,8 @@ ReplyWriter::ReplyWriter(Peer& peer, const Head* head, std::string request_id)
 
 std::string ReplyWriter::head_text(int status, const std::string& content_type,
                                    const HeaderList& headers) const {
-  std::string text = cat("HTTP/1.1 ", status, " ", status_reason(status), "\r\nServer: corisco\r\nx-request-id: ",
-                         request_id_, "\r\n");
+  std::string text = cat("HTTP/1.1 ", status, " ", status_reason(status), "\r\nServer: corisco\r\n");
+  text += cat("x-request-id: ", request_id_, "\r\n");
   if (!content_type.empty()) text += cat("Content-Type: ", content_type, "\r\n");
   for (const auto& [name, value] : headers) text += cat(name, ": ", value, "\r\n");
   text += keeps_alive_ ? "Connection: keep-alive\r\n" : "Connection: close\r\n";

@@ -28,7 +28,8 @@ ApiError too_large(std::uint64_t bytes_max) {
   return error_of(413, cat("the body is larger than ", bytes_max, " bytes"), "body_too_large");
 }
 ApiError too_slow(const char* part, std::uint32_t seconds) {
-  return error_of(408, cat("the request's ", part, " did not arrive within ", seconds, " s"), "request_timeout");
+  return error_of(408, cat("the request's ", part, " did not arrive within ", seconds, " s"),
+                  "request_timeout");
 }
 
 // Feeds bytes to Beast's parser as they come.

@@ -30,7 +30,8 @@ OrApiError<Reward> read_reward(const Json& event) {
   else if (value != nullptr && value->is_number() && std::isfinite(value->get<double>()))
     reward.value = value->get<double>();
   else
-    return invalid_request("'data.value' must be a finite number or a boolean", "data.value", "invalid_reward");
+    return invalid_request("'data.value' must be a finite number or a boolean", "data.value",
+                           "invalid_reward");
   reward.note = inner.text("note");
   if (inner.problem()) return *inner.problem();
   constexpr std::size_t kNoteBytesMax = 4096;
@@ -40,7 +41,8 @@ OrApiError<Reward> read_reward(const Json& event) {
 }
 }  // namespace
 
-OrApiError<Reply> open_rollout(RolloutPort& rollouts, const std::string& body, const std::string& server_url) {
+OrApiError<Reply> open_rollout(RolloutPort& rollouts, const std::string& body,
+                               const std::string& server_url) {
   auto parsed = parse_json_object(body);
   if (auto* error = std::get_if<ApiError>(&parsed)) return std::move(*error);
   JsonFields fields(std::get<Json>(parsed));

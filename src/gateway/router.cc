@@ -34,8 +34,9 @@ ApiError wrong_method(const Head& head, RouteKind kind) {
 }
 
 ApiError no_such_route() {
-  auto error = invalid_request("nothing is served at this path; the model is at /v1/chat/completions and /v1/models",
-                               {}, "unknown_url");
+  auto error = invalid_request(
+      "nothing is served at this path; the model is at /v1/chat/completions and /v1/models", {},
+      "unknown_url");
   error.status = 404;
   return error;
 }
@@ -140,8 +141,12 @@ Reply Router::models() const {
 }
 
 Reply Router::front_page() const {
-  return text_reply(cat("Corisco serves ", parts_.model_name,
-                        ".\n\n/v1/chat/completions  the model (OpenAI's API)\n/v1/models\n/metrics              "
-                        "Prometheus\n/healthz /readyz      probes\n/admin/state          what the daemon does now\n"));
+  constexpr const char* kPaths =
+      "/v1/chat/completions  the model (OpenAI's API)\n"
+      "/v1/models\n"
+      "/metrics              Prometheus\n"
+      "/healthz /readyz      probes\n"
+      "/admin/state          what the daemon does now\n";
+  return text_reply(cat("Corisco serves ", parts_.model_name, ".\n\n", kPaths));
 }
 }  // namespace corisco::gateway

@@ -18,7 +18,8 @@ using asio::ip::tcp;
 
 struct Server::State : std::enable_shared_from_this<State> {
   explicit State(ServerParts given)
-      : parts(std::move(given)), context(parts, static_cast<std::uint64_t>(parts.clock->unix_seconds() * 1e6)),
+      : parts(std::move(given)),
+        context(parts, static_cast<std::uint64_t>(parts.clock->unix_seconds() * 1e6)),
         router(context), acceptor(*parts.io), room(parts.io->get_executor()) {}
   ~State() { context.worker.join(); }
 
@@ -72,7 +73,8 @@ asio::awaitable<void> Server::State::accept_all() {
   }
 }
 
-asio::awaitable<void> Server::State::serve(std::shared_ptr<State> state, std::shared_ptr<Connection> connection) {
+asio::awaitable<void> Server::State::serve(std::shared_ptr<State> state,
+                                           std::shared_ptr<Connection> connection) {
   (void)state;                           // kept alive
   co_await connection->serve();
 }

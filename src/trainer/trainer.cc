@@ -4,7 +4,6 @@
 #include <c10/core/GradMode.h>
 #include <c10/core/InferenceMode.h>
 
-#include <charconv>
 #include <cmath>
 #include <optional>
 
@@ -21,20 +20,11 @@
 
 namespace corisco::trainer {
 namespace {
-// 0.999 of the config, not the float nearest to it: 1 - beta2 would be off by 1e-5 of itself.
-double as_written(float value) {
-  char text[32];
-  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
-  double result = 0;
-  std::from_chars(text, end, result);
-  return result;
-}
-
 OptimizerOptions optimizer_options(const config::Trainer& options) {
-  return {.beta1 = as_written(options.beta1),
-          .beta2 = as_written(options.beta2),
-          .epsilon = as_written(options.epsilon),
-          .weight_decay = as_written(options.weight_decay),
+  return {.beta1 = options.beta1,
+          .beta2 = options.beta2,
+          .epsilon = options.epsilon,
+          .weight_decay = options.weight_decay,
           .grad_norm_max = options.grad_norm_max};
 }
 
@@ -43,7 +33,7 @@ class DeviceTrainer final : public Trainer {
   DeviceTrainer(model::Decoder& decoder, const config::Trainer& options, std::uint32_t num_updates)
       : decoder_(decoder),
         options_(options),
-        schedule_{options.schedule, as_written(options.learning_rate), options.warmup_updates, num_updates},
+        schedule_{options.schedule, options.learning_rate, options.warmup_updates, num_updates},
         optimizer_(decoder.parameters(), optimizer_options(options)) {
     if (options.kl_coefficient > 0) reference_ = decoder.frozen_copy();
   }

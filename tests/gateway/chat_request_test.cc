@@ -23,7 +23,9 @@ ChatRequest accepted(const std::string& body) {
 std::string refused(const std::string& body) {
   auto parsed = parse_chat_request(body, {});
   const auto* error = std::get_if<ApiError>(&parsed);
-  return error == nullptr ? "accepted" : error->status != 400 ? "wrong status" : error->param.empty() ? error->code : error->param;
+  if (error == nullptr) return "accepted";
+  if (error->status != 400) return "wrong status";
+  return error->param.empty() ? error->code : error->param;
 }
 
 TEST(ChatRequest, ReadsItsFields) {
@@ -40,7 +42,8 @@ TEST(ChatRequest, ReadsItsFields) {
   EXPECT_EQ(request.sampling.temperature, 0.5);
   EXPECT_EQ(request.sampling.top_k, 0U);
   EXPECT_EQ(request.top_logprobs, 2U);
-  EXPECT_TRUE(request.is_stream && request.includes_usage && request.returns_token_ids && request.returns_logprobs);
+  EXPECT_TRUE(request.is_stream && request.includes_usage);
+  EXPECT_TRUE(request.returns_token_ids && request.returns_logprobs);
   EXPECT_EQ(request.stop_ids, std::vector<TokenId>{5});
   EXPECT_EQ(request.tools_json, R"([{"type":"function","z":1,"a":2}])");   // in the order that came
   EXPECT_EQ(request.template_kwargs_json, R"({"k":1})");
@@ -51,8 +54,9 @@ TEST(ChatRequest, HarmlessFieldsAreIgnored) {
   for (const auto* more :
        {R"("user":"u","metadata":{},"store":false,"parallel_tool_calls":true,"whatever":[1])",
         R"("response_format":{"type":"text"},"presence_penalty":0,"frequency_penalty":0.0,"logit_bias":{})",
-        R"("stop":null,"max_tokens":null,"temperature":null,"tools":[],"tool_choice":"none","reasoning_effort":"high")",
-        R"("modalities":["text"],"prediction":null,"functions":[],"min_tokens":0,"skip_special_tokens":true)"})
+        R"("stop":null,"max_tokens":null,"temperature":null,"tools":[],"tool_choice":"none")",
+        R"("modalities":["text"],"prediction":null,"functions":[],"min_tokens":0)",
+        R"("skip_special_tokens":true,"reasoning_effort":"high")"})
     accepted(with(more));
 }
 
@@ -110,7 +114,8 @@ TEST(ChatRequest, BodiesThatAreNotRequests) {
     EXPECT_EQ(refused(body), "messages") << body;
   EXPECT_EQ(refused("{\"messages\":[5]}"), "messages[0]");
   EXPECT_EQ(refused("{\"messages\":[{\"content\":\"x\"}]}"), "messages[0]");
-  EXPECT_EQ(refused(R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":{}}]}]})"), "messages[0]");
+  const auto* image = R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":{}}]}]})";
+  EXPECT_EQ(refused(image), "messages[0]");
   EXPECT_EQ(refused(std::string(100, '[')), "invalid_json");
   EXPECT_EQ(refused(std::string(1000000, '[')), "invalid_json");
 }
@@ -122,8 +127,10 @@ TEST(ChatRequest, AnErrorNeverRepeatsWhatWasSent) {
 
 TEST(ChatRequest, MessagesAreNormalisedForTheTemplateAndKeptAsSent) {
   const auto request = accepted(
-      R"({"messages":[{"role":"developer","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},)"
-      R"({"role":"assistant","content":null,"tool_calls":[{"id":"1","function":{"name":"f","arguments":"{\"z\":1,\"a\":2}"}}]}]})");
+      R"({"messages":[{"role":"developer",)"
+      R"("content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},)"
+      R"({"role":"assistant","content":null,)"
+      R"("tool_calls":[{"id":"1","function":{"name":"f","arguments":"{\"z\":1,\"a\":2}"}}]}]})");
   EXPECT_EQ(request.messages_json,
             R"([{"role":"system","content":"a\nb"},{"role":"assistant","content":null,)"
             R"("tool_calls":[{"id":"1","function":{"name":"f","arguments":{"z":1,"a":2}}}]}])");

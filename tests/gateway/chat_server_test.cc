@@ -37,7 +37,8 @@ TEST_F(ChatServerTest, StreamOfChunksEndsWithUsageAndDone) {
   EXPECT_EQ(chunks.front()["choices"][0]["delta"]["role"], "assistant");
   std::string text;
   for (const auto& chunk : chunks)
-    if (chunk.is_object() && !chunk["choices"].empty()) text += chunk["choices"][0]["delta"].value("content", "");
+    if (chunk.is_object() && !chunk["choices"].empty())
+      text += chunk["choices"][0]["delta"].value("content", "");
   EXPECT_EQ(text, "h\xc3\xa9!");
   EXPECT_EQ(chunks[chunks.size() - 3]["choices"][0]["finish_reason"], "stop");
   EXPECT_EQ(chunks[chunks.size() - 2]["usage"]["completion_tokens"], 5);
@@ -114,7 +115,8 @@ TEST_F(ChatServerTest, TheSameHistoryDrawsTheSameKeys) {
     const auto key = open_attempt(rollout);
     for (int i = 0; i < 2; ++i) chat(hi(), key);
   }
-  for (const auto& request : on_io([this] { return generator.requests; })) keys.push_back(request.sampling.key);
+  for (const auto& request : on_io([this] { return generator.requests; }))
+    keys.push_back(request.sampling.key);
   EXPECT_EQ(keys[0], keys[2]);
   EXPECT_EQ(keys[1], keys[3]);
   EXPECT_NE(keys[0], keys[1]);           // the second identical prompt
@@ -165,7 +167,8 @@ TEST_F(ChatServerTest, APromptThatDoesNotFitIsRefusedByCode) {
   EXPECT_EQ(reply.status, 400);
   const auto error = json::parse(reply.body)["error"];
   EXPECT_EQ(error["code"], "context_length_exceeded");
-  EXPECT_NE(error["message"].get<std::string>().find("maximum context length is 20 tokens"), std::string::npos);
+  const auto message = error["message"].get<std::string>();
+  EXPECT_NE(message.find("maximum context length is 20 tokens"), std::string::npos);
 }
 
 TEST_F(ChatServerTest, ErrorsAreShapedAndNameTheField) {

@@ -55,7 +55,8 @@ class PlainTemplate final : public text::ChatTemplate {
     std::string text;
     for (const auto& message : nlohmann::json::parse(input.messages_json)) {
       if (message["role"] == "alien") return Error{Code::invalid_argument, "no such role: alien"};
-      text += cat("<|start|>", message["role"].get<std::string>(), ":", message["content"].get<std::string>(), "<|end|>");
+      text += cat("<|start|>", message["role"].get<std::string>(), ":",
+                  message["content"].get<std::string>(), "<|end|>");
     }
     return text + (input.add_generation_prompt ? "<|start|>assistant:" : "");
   }
@@ -71,7 +72,8 @@ class ScriptedGenerator final : public Generator {
     const auto id = request.id;
     running[id] = std::move(on_delta);
     requests.push_back(request);
-    if (!is_manual) boost::asio::post(io_, [this, id, max = request.sampling.max_tokens] { step(id, 0, max); });
+    if (is_manual) return {};
+    boost::asio::post(io_, [this, id, max = request.sampling.max_tokens] { step(id, 0, max); });
     return {};
   }
   void cancel(RequestId id) override {

@@ -107,7 +107,8 @@ TEST(HttpHead, SizesAreBounded) {
 }
 
 TEST(HttpHead, WhatItSays) {
-  auto head = accepted("POST http://h/p?q=1 HTTP/1.1\r\nHOST: a\r\nX-Key: \t v \r\nContent-Length: 12\r\n\r\n");
+  const auto head = accepted(
+      "POST http://h/p?q=1 HTTP/1.1\r\nHOST: a\r\nX-Key: \t v \r\nContent-Length: 12\r\n\r\n");
   EXPECT_EQ(head.target, "/p?q=1");
   EXPECT_EQ(*head.field("x-key"), "v");
   EXPECT_EQ(head.content_length, 12U);

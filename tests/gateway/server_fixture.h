@@ -82,10 +82,13 @@ class ServerTest : public testing::Test {
   }
 
   static std::string post(const std::string& path, const std::string& body, const std::string& key = {}) {
-    return cat("POST ", path, " HTTP/1.1\r\nHost: x\r\n", key.empty() ? "" : cat("Authorization: Bearer ", key, "\r\n"),
-               "Content-Length: ", body.size(), "\r\n\r\n", body);
+    const auto bearer = key.empty() ? std::string() : cat("Authorization: Bearer ", key, "\r\n");
+    return cat("POST ", path, " HTTP/1.1\r\nHost: x\r\n", bearer, "Content-Length: ", body.size(), "\r\n\r\n",
+               body);
   }
-  static std::string get(const std::string& path) { return cat("GET ", path, " HTTP/1.1\r\nHost: x\r\n\r\n"); }
+  static std::string get(const std::string& path) {
+    return cat("GET ", path, " HTTP/1.1\r\nHost: x\r\n\r\n");
+  }
   RawReply ask(const std::string& request) {
     RawClient client(port);
     client.send(request);

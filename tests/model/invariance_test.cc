@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 
 #include "corisco/base/random.h"
 #include "support/tiny_model.h"
@@ -146,7 +145,7 @@ void expect_close(const std::vector<float>& result, const std::vector<float>& ex
 }
 
 TEST(Invariance, BitForBitWhenDeterministic) {
-  const auto decoder = decoder_of(std::getenv("MUTATE") == nullptr);
+  const auto decoder = decoder_of(true);
   const Ids ids = random_ids(37, 1);
   const auto expected = alone(*decoder, ids);
   EXPECT_EQ(among_others(*decoder, ids), expected);
@@ -165,7 +164,7 @@ TEST(Invariance, CloseOtherwise) {
 
 // What the engine records is what the trainer computes, more than one chunk of rows included.
 TEST(Invariance, SelectedLogprobsEqualTokenLogprob) {
-  const auto decoder = decoder_of(std::getenv("MUTATE") == nullptr);
+  const auto decoder = decoder_of(true);
   const Ids ids = random_ids(150, 2), targets = random_ids(150, 3);
   const at::Tensor hidden = decoder->hidden(testing::one_sequence(ids));
   const at::Tensor selected = decoder->selected_logprobs(hidden, targets, 0.7F);
@@ -182,7 +181,7 @@ TEST(Invariance, SelectedLogprobsEqualTokenLogprob) {
 TEST(Invariance, GradientsAreTheSameBitsEachTime) {
   std::vector<std::vector<float>> first;
   for (int run = 0; run < 2; ++run) {
-    const auto decoder = decoder_of(std::getenv("MUTATE") == nullptr);
+    const auto decoder = decoder_of(true);
     const Ids ids = random_ids(200, 5), targets = random_ids(200, 6);
     decoder->selected_logprobs(decoder->hidden(testing::one_sequence(ids)), targets, 1.0F).sum().backward();
     std::vector<std::vector<float>> gradients;

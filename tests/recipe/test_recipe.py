@@ -32,10 +32,10 @@ def test_files_are_what_the_generator_makes():
     assert (RECIPE / "heldout.jsonl").read_text() == make_tasks.as_lines(make_tasks.make(True, 8, 2))
 
 
-def test_heldout_shares_no_topic_word_person_or_wording_with_training():
+def test_heldout_shares_no_topic_word_or_wording_with_training():
     train, heldout = lines("tasks.jsonl"), lines("heldout.jsonl")
     assert {t["kind"] for t in train} == {t["kind"] for t in heldout}
-    for field in ("stem", "word", "label", "person", "place"):
+    for field in ("stem", "word", "label"):
         shared = {t[field] for t in train if field in t} & {t[field] for t in heldout if field in t}
         assert not shared, (field, shared)
     for kind, wordings in make_tasks.WORDINGS.items():
@@ -106,16 +106,6 @@ def test_both_turns_count():
     assert graded(again, "Cats sleep all day.", "Cats sleep all day.") == 0.25
     assert graded(again, "I don't know what to say.", "cats sleep all day.") == 0.0
     assert graded(again, "Cats sleep all day.") == 0.0
-
-
-def test_look_up_needs_the_request_and_the_answer():
-    look_up = task("look_up", topic="hats", person="Tom", place="tent",
-                   turns=("Where does Tom keep the hats?", "Tom: tent. Now answer in one short sentence."))
-    assert graded(look_up, "LOOKUP Tom", "Tom keeps the hats in the tent.") == 1.0
-    assert graded(look_up, "LOOKUP Tom", "Tom keeps the hats in the cabin.") == 0.25
-    assert graded(look_up, "LOOKUP Tom", "The hats are in the tent.") == 0.25
-    assert graded(look_up, "LOOKUP Anna", "Tom keeps the hats in the tent.") == 0.0
-    assert graded(look_up, "Tom keeps the hats in the tent.") == 0.0
 
 
 def test_the_control_deals_a_groups_own_rewards():

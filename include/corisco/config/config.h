@@ -136,7 +136,7 @@ struct Harness {
   std::map<std::string, std::string> env;
   std::vector<std::string> env_pass;
   template <class V> void describe(V& v) {
-    v("command", command, Rule{.help = "Program and arguments. {task.KEY} is a field of the task, {base_url}, {api_key}, {rollout_id}, {task_file}, {reward_file}, {work_folder}, {config_folder} as named; an unknown key is an error."});
+    v("command", command, Rule{.help = "Program and arguments. {task.KEY} is a field of the task, {base_url}, {api_key}, {rollout_id}, {attempt}, {task_file}, {reward_file}, {work_folder}, {config_folder} as named; an unknown key is an error."});
     v("python", python, Rule{.help = "file.py:function instead of a command: called as function(task) in a child forked from a warmed interpreter.", .is_path = true});
     v("python_interpreter", python_interpreter, Rule{.help = "Interpreter of python harnesses and rewards.", .is_path = false});
     v("python_preload", python_preload, Rule{.help = "Modules that the warmed interpreter imports before it forks."});
@@ -193,10 +193,10 @@ struct Rollouts {
 
 struct Trainer {
   std::string advantage = "grpo";
-  float learning_rate = 1e-6F;
+  double learning_rate = 1e-6;
   std::string schedule = "constant";
   std::uint32_t warmup_updates = 0;
-  float beta1 = 0.9F, beta2 = 0.999F, epsilon = 1e-8F, weight_decay = 0.0F;
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.0;
   float grad_norm_max = 1.0F;
   float clip_low = 0.2F, clip_high = 0.28F, dual_clip = 3.0F;
   float correction_cap = 2.0F;
