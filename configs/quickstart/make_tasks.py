@@ -8,7 +8,7 @@ import json
 import os
 import random
 
-SYSTEM = "Reply with one short sentence that names the topic, such as: Honey tastes sweet and warm."
+SYSTEM = "Reply with one short sentence that names the topic, such as: Ice melts quickly in a hot pan."
 
 # Of each list the first entry is kept for held-out.
 ASKS = [

@@ -63,7 +63,7 @@ def sentence_problem(text, task, words_min=WORDS_MIN):
         return "says a word twice"
     if sum(len(word) == 1 and word not in "ai" for word in words) > 0:
         return "single letters"
-    if any(recites(text, turn) for turn in task["turns"]):
+    if any(recites(text, given) for given in [task.get("system", ""), *task["turns"]]):
         return "recites the task"
     return None
 

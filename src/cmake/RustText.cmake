@@ -3,7 +3,8 @@
 
 find_program(CORISCO_CARGO NAMES cargo cargo-web HINTS /usr/lib/cargo/bin /usr/bin REQUIRED)
 set(text_rust_source "${CMAKE_SOURCE_DIR}/src/text/rust")
-set(text_rust_target "${CMAKE_BINARY_DIR}/text_rust" CACHE PATH "cargo's target folder")
+# Shared by all presets: nothing in it depends on them.
+set(text_rust_target "${CMAKE_SOURCE_DIR}/build/text_rust" CACHE PATH "cargo's target folder")
 set(text_rust_library "${text_rust_target}/release/libcorisco_text.a")
 file(GLOB_RECURSE text_rust_files CONFIGURE_DEPENDS "${text_rust_source}/src/*.rs")
 add_custom_command(

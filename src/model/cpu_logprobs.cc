@@ -17,7 +17,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using Gradients = torch::autograd::variable_list;
 
-constexpr std::int64_t kChunkRows = 128;  // a multiple of the tile
+constexpr std::int64_t kChunkRows = 128;  // a multiple of kTileRows
 
 const kernels::Table& float_kernels() { return kernels::table(kernels::Storage::float32); }
 
@@ -25,25 +25,25 @@ float logprob_of(float logit, float inverse_temperature, float log_sum) {
   return logit * inverse_temperature - log_sum;
 }
 
-at::Tensor chunk_logits(const at::Tensor& hidden, const at::Tensor& head, std::int64_t row,
-                        std::int64_t tile_rows) {
+at::Tensor chunk_logits(Products& products, const at::Tensor& hidden, const at::Tensor& head,
+                        std::int64_t row) {
   const std::int64_t count = std::min(kChunkRows, hidden.size(0) - row);
-  return product(hidden.narrow(0, row, count), head, {}, tile_rows).to(at::kFloat);
+  return products(hidden.narrow(0, row, count), head, {}).to(at::kFloat);
 }
 
 struct Chosen {
   at::Tensor logprobs, log_sums;  // [N]
 };
 
-Chosen choose(const at::Tensor& hidden, const at::Tensor& head, const std::vector<std::int64_t>& targets,
-              float inverse_temperature, std::int64_t tile_rows) {
+Chosen choose(Products& products, const at::Tensor& hidden, const at::Tensor& head,
+              const std::vector<std::int64_t>& targets, float inverse_temperature) {
   const std::int64_t vocabulary = head.size(0);
   Chosen chosen{.logprobs = at::empty({hidden.size(0)}, at::kFloat),
                 .log_sums = at::empty({hidden.size(0)}, at::kFloat)};
   float* logprobs = chosen.logprobs.mutable_data_ptr<float>();
   float* log_sums = chosen.log_sums.mutable_data_ptr<float>();
   for (std::int64_t first = 0; first < hidden.size(0); first += kChunkRows) {
-    const at::Tensor logits = chunk_logits(hidden, head, first, tile_rows);
+    const at::Tensor logits = chunk_logits(products, hidden, head, first);
     parallel_ranges(logits.size(0), logits.numel(), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
         const float* row_logits = logits.const_data_ptr<float>() + row * vocabulary;
@@ -69,16 +69,21 @@ void to_gradient(const at::Tensor& logits, const float* log_sums, const std::int
   });
 }
 
+struct ProductsHolder : torch::CustomClassHolder {
+  explicit ProductsHolder(std::shared_ptr<Products> shared) : products(std::move(shared)) {}
+  const std::shared_ptr<Products> products;
+};
+
 struct LogprobsFunction : Function<LogprobsFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& hidden, const at::Tensor& head,
                             const std::vector<std::int64_t>& targets, double temperature,
-                            std::int64_t tile_rows) {
+                            const c10::intrusive_ptr<ProductsHolder>& holder) {
     const float inverse_temperature = 1.0F / static_cast<float>(temperature);
-    const Chosen chosen = choose(hidden, head, targets, inverse_temperature, tile_rows);
+    const Chosen chosen = choose(*holder->products, hidden, head, targets, inverse_temperature);
     context->save_for_backward({hidden, head, chosen.log_sums});
     context->saved_data["targets"] = targets;
     context->saved_data["temperature"] = temperature;
-    context->saved_data["tile_rows"] = tile_rows;
+    context->saved_data["products"] = c10::IValue::make_capsule(holder);
     return chosen.logprobs;
   }
 
@@ -88,11 +93,12 @@ struct LogprobsFunction : Function<LogprobsFunction> {
     const auto targets = context->saved_data["targets"].toIntVector();
     const float inverse_temperature =
         1.0F / static_cast<float>(context->saved_data["temperature"].toDouble());
-    const std::int64_t tile_rows = context->saved_data["tile_rows"].toInt();
+    const auto capsule = context->saved_data["products"].toCapsule();
+    const auto* holder = static_cast<const ProductsHolder*>(capsule.get());
     const at::Tensor given = gradients[0].to(at::kFloat).contiguous();
     at::Tensor hidden_gradient = at::empty_like(hidden), head_gradient;
     for (std::int64_t row = 0; row < hidden.size(0); row += kChunkRows) {
-      at::Tensor logits = chunk_logits(hidden, head, row, tile_rows);
+      at::Tensor logits = chunk_logits(*holder->products, hidden, head, row);
       to_gradient(logits, log_sums.const_data_ptr<float>() + row, targets.data() + row,
                   given.const_data_ptr<float>() + row, inverse_temperature);
       logits = logits.to(head.scalar_type());
@@ -107,14 +113,14 @@ struct LogprobsFunction : Function<LogprobsFunction> {
 };
 }  // namespace
 
-at::Tensor cpu_selected_logprobs(const at::Tensor& hidden, const at::Tensor& head,
-                                 const std::vector<std::int64_t>& targets, float temperature,
-                                 std::int64_t tile_rows) {
+at::Tensor cpu_selected_logprobs(const std::shared_ptr<Products>& products, const at::Tensor& hidden,
+                                 const at::Tensor& head, const std::vector<std::int64_t>& targets,
+                                 float temperature) {
   if (at::GradMode::is_enabled()) {
     return LogprobsFunction::apply(hidden.contiguous(), head, targets, static_cast<double>(temperature),
-                                   tile_rows);
+                                   c10::make_intrusive<ProductsHolder>(products));
   }
-  return choose(hidden.contiguous(), head, targets, 1.0F / temperature, tile_rows).logprobs;
+  return choose(*products, hidden.contiguous(), head, targets, 1.0F / temperature).logprobs;
 }
 
 float token_logprob(const float* logits, std::int64_t vocabulary, std::int64_t target, float temperature) {

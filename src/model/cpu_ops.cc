@@ -114,9 +114,10 @@ struct AddNormFunction : Function<AddNormFunction> {
 
 struct LinearFunction : Function<LinearFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            const std::optional<at::Tensor>& bias, std::int64_t tile_rows) {
+                            const std::optional<at::Tensor>& bias,
+                            const std::shared_ptr<Products>& products) {
     context->save_for_backward({x, weight, bias.value_or(at::Tensor())});
-    return product(x, weight, bias.value_or(at::Tensor()), tile_rows);
+    return (*products)(x, weight, bias.value_or(at::Tensor()));
   }
   static Gradients backward(AutogradContext* context, const Gradients& gradients) {
     const auto saved = context->get_saved_variables();
@@ -178,7 +179,8 @@ struct EmbedFunction : Function<EmbedFunction> {
 
 class CpuOps final : public Ops {
  public:
-  explicit CpuOps(OpsOptions options) : options_(std::move(options)) {}
+  explicit CpuOps(OpsOptions options)
+      : options_(std::move(options)), products_(std::make_shared<Products>(options_.tile_rows)) {}
 
   std::shared_ptr<Pass> begin(const ForwardInput& input) const override {
     auto pass = std::make_shared<CpuPass>();
@@ -196,6 +198,8 @@ class CpuOps final : public Ops {
     return pass;
   }
 
+  void refresh(const at::Tensor& weight) const override { products_->refresh(weight); }
+
   at::Tensor embed(const at::Tensor& weight, const std::vector<std::int64_t>& ids) const override {
     at::Tensor rows = at::empty({static_cast<std::int64_t>(ids.size())}, at::kLong);
     std::copy(ids.begin(), ids.end(), rows.mutable_data_ptr<std::int64_t>());
@@ -211,9 +215,9 @@ class CpuOps final : public Ops {
   }
 
   at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) const override {
-    if (!records()) return product(x, weight, bias, options_.tile_rows);
+    if (!records()) return (*products_)(x, weight, bias);
     const auto optional_bias = bias.defined() ? std::optional<at::Tensor>(bias) : std::nullopt;
-    return LinearFunction::apply(x, weight, optional_bias, options_.tile_rows);
+    return LinearFunction::apply(x, weight, optional_bias, products_);
   }
 
   at::Tensor attention(const at::Tensor& qkv, const std::shared_ptr<Pass>& pass, KvStore* cache,
@@ -227,11 +231,12 @@ class CpuOps final : public Ops {
 
   at::Tensor selected_logprobs(const at::Tensor& hidden, const at::Tensor& head,
                                const std::vector<std::int64_t>& targets, float temperature) const override {
-    return cpu_selected_logprobs(hidden, head, targets, temperature, options_.tile_rows);
+    return cpu_selected_logprobs(products_, hidden, head, targets, temperature);
   }
 
  private:
   const OpsOptions options_;
+  const std::shared_ptr<Products> products_;  // shared with the backwards that compute logits again
 };
 }  // namespace
 

@@ -1,6 +1,7 @@
-// The CPU's operations: our kernels around MKL's products. Internal to the model.
+// The CPU's operations: our kernels. Internal to the model.
 #pragma once
 #include "model/kernels/table.h"
+#include "model/linear.h"
 #include "model/ops.h"
 
 namespace corisco::model {
@@ -21,7 +22,7 @@ inline kernels::Storage storage_of(const at::Tensor& tensor) {
 at::Tensor cpu_attention(const HeadShape& heads, const at::Tensor& qkv, const std::shared_ptr<CpuPass>& pass,
                          KvStore* cache, std::size_t layer);
 // See Ops::selected_logprobs.
-at::Tensor cpu_selected_logprobs(const at::Tensor& hidden, const at::Tensor& head,
-                                 const std::vector<std::int64_t>& targets, float temperature,
-                                 std::int64_t tile_rows);
+at::Tensor cpu_selected_logprobs(const std::shared_ptr<Products>& products, const at::Tensor& hidden,
+                                 const at::Tensor& head, const std::vector<std::int64_t>& targets,
+                                 float temperature);
 }  // namespace corisco::model

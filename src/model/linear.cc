@@ -12,9 +12,86 @@
 #include <cmath>
 
 #include "corisco/base/strings.h"
+#include "model/kernels/table.h"
+#include "model/parallel.h"
 
 namespace corisco::model {
 namespace {
+constexpr std::int64_t kPanelsPerTask = 4;
+
+const kernels::Table& float_kernels() { return kernels::table(kernels::Storage::float32); }
+
+// Calls run(begin, end) for runs of panels that cover `outputs`, on all threads.
+template <class Run>
+void for_panels(std::int64_t outputs, std::int64_t work, Run run) {
+  const std::int64_t width = float_kernels().panel_width, num_panels = (outputs + width - 1) / width;
+  const std::int64_t num_tasks = (num_panels + kPanelsPerTask - 1) / kPanelsPerTask;
+  parallel_tasks(num_tasks, work, 0, [&](std::int64_t task, float*) {
+    run(task * kPanelsPerTask, std::min(num_panels, (task + 1) * kPanelsPerTask));
+  });
+}
+
+void pack(const at::Tensor& weight, at::Tensor& panels) {
+  const std::int64_t outputs = weight.size(0), inputs = weight.size(1), width = float_kernels().panel_width;
+  if (!panels.defined()) panels = at::empty({(outputs + width - 1) / width, inputs, width}, at::kFloat);
+  for_panels(outputs, weight.numel(), [&](std::int64_t begin, std::int64_t end) {
+    float_kernels().pack(weight.const_data_ptr<float>(), outputs, inputs, panels.mutable_data_ptr<float>(),
+                         begin, end);
+  });
+}
+
+at::Tensor packed_product(const at::Tensor& x, const at::Tensor& panels, std::int64_t outputs) {
+  at::Tensor result = at::empty({x.size(0), outputs}, at::kFloat);
+  const kernels::Product call{.x = x.const_data_ptr<float>(),
+                              .rows = x.size(0),
+                              .inputs = x.size(1),
+                              .outputs = outputs,
+                              .packed = panels.const_data_ptr<float>(),
+                              .result = result.mutable_data_ptr<float>()};
+  for_panels(outputs, x.size(0) * panels.numel() / 16,
+             [&](std::int64_t begin, std::int64_t end) { float_kernels().product(call, begin, end); });
+  return result;
+}
+
+// Numbers that look like activations, different for every seed, without torch's generator.
+at::Tensor test_rows(const at::Tensor& weight, std::int64_t rows, int seed) {
+  at::Tensor values = at::empty({rows, weight.size(1)}, at::kFloat);
+  float* to = values.mutable_data_ptr<float>();
+  for (std::int64_t i = 0; i < values.numel(); ++i) {
+    to[i] = std::sin(static_cast<float>(i % 7919) * 12.9898F + static_cast<float>(seed) * 78.233F);
+  }
+  return values.to(weight.scalar_type());
+}
+}  // namespace
+
+at::Tensor Products::operator()(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+  at::Tensor result;
+  if (weight.scalar_type() == at::kFloat) {
+    result = packed_product(x.contiguous(), packed(weight), weight.size(0));
+  } else if (tile_rows_ > 0) {
+    result = tiled_product(x, weight, tile_rows_);
+  } else {
+    return bias.defined() ? at::linear(x, weight, bias) : at::linear(x, weight);
+  }
+  if (bias.defined()) result.add_(bias);
+  return result;
+}
+
+const at::Tensor& Products::packed(const at::Tensor& weight) {
+  Packed& entry = packed_[weight.const_data_ptr()];
+  if (!entry.panels.defined() || entry.version != weight._version()) pack_now(weight, entry);
+  return entry.panels;
+}
+
+void Products::refresh(const at::Tensor& weight) {
+  if (weight.scalar_type() == at::kFloat) pack_now(weight, packed_[weight.const_data_ptr()]);
+}
+
+void Products::pack_now(const at::Tensor& weight, Packed& entry) {
+  pack(weight.contiguous(), entry.panels);
+  entry.version = weight._version();
+}
+
 at::Tensor tiled_product(const at::Tensor& x, const at::Tensor& weight, std::int64_t tile_rows) {
   const std::int64_t rows = x.size(0);
   const at::Tensor transposed = weight.t();
@@ -31,27 +108,6 @@ at::Tensor tiled_product(const at::Tensor& x, const at::Tensor& weight, std::int
       to.copy_(at::mm(tile, transposed).narrow(0, 0, count));
     }
   }
-  return result;
-}
-
-// Numbers that look like activations, different for every seed, without torch's generator.
-at::Tensor test_rows(const at::Tensor& weight, std::int64_t rows, int seed) {
-  at::Tensor values = at::empty({rows, weight.size(1)}, at::kFloat);
-  float* to = values.mutable_data_ptr<float>();
-  for (std::int64_t i = 0; i < values.numel(); ++i) {
-    to[i] = std::sin(static_cast<float>(i % 7919) * 12.9898F + static_cast<float>(seed) * 78.233F);
-  }
-  return values.to(weight.scalar_type());
-}
-}  // namespace
-
-at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                   std::int64_t tile_rows) {
-  if (tile_rows == 0) {
-    return bias.defined() ? at::linear(x, weight, bias) : at::linear(x, weight);
-  }
-  at::Tensor result = tiled_product(x, weight, tile_rows);
-  if (bias.defined()) result.add_(bias);
   return result;
 }
 

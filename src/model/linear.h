@@ -1,24 +1,49 @@
-// Products with weight matrices, plain or in row tiles of one fixed size.
-// A tile always has the same shape, the last one padded with zeros, so that the arithmetic of a
-// row does not depend on how many rows there are.
+// Products with weight matrices on the CPU, so that a row's result does not depend on other rows.
+// float32: our own kernel on a packed copy of the weight, which is faster than the library's product
+// at the row counts of decoding and has this property by construction. Other types: the library's
+// product, in row tiles of one fixed shape where that property is asked for.
 #pragma once
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 
 namespace corisco::model {
 constexpr std::int64_t kTileRows = 32;
 
-// x [T, in] weight [out, in] -> [T, out]; bias may be undefined. No autograd.
-at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                   std::int64_t tile_rows);
+// Owned by one decoder, on its device thread. The packed copies are derived from the weights: whoever
+// writes a weight calls refresh(). A write that autograd has counted is noticed without it; the fused
+// optimizer's is not counted.
+class Products {
+ public:
+  // tile_rows: of types without a kernel of our own; 0: all rows at once.
+  explicit Products(std::int64_t tile_rows) : tile_rows_(tile_rows) {}
+  // x [T, in] weight [out, in] -> [T, out]; bias may be undefined. No autograd. The weight must
+  // live as long as this object.
+  at::Tensor operator()(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
+  // The weight has changed: packs it again.
+  void refresh(const at::Tensor& weight);
+
+ private:
+  struct Packed {
+    at::Tensor panels;
+    std::uint32_t version = 0;
+  };
+  const at::Tensor& packed(const at::Tensor& weight);
+  void pack_now(const at::Tensor& weight, Packed& entry);
+
+  const std::int64_t tile_rows_;
+  std::unordered_map<const void*, Packed> packed_;  // by the weight's memory
+};
 
 // Adds gradient^T x to grad() of a leaf weight and returns undefined; of another tensor it returns it.
 at::Tensor weight_gradient(const at::Tensor& weight, const at::Tensor& gradient, const at::Tensor& x);
 // The same for a value that was computed already.
 at::Tensor pass_gradient(const at::Tensor& parameter, const at::Tensor& gradient);
 
+// x weight^T, tile by tile, the last one padded with zeros.
+at::Tensor tiled_product(const at::Tensor& x, const at::Tensor& weight, std::int64_t tile_rows);
 // Empty, or how this CPU's library breaks the promise of tiles for a weight of this shape: a row's
 // result must be the same bits at every place of the tile and with any other rows beside it.
 std::string tile_problem(const at::Tensor& weight, std::int64_t tile_rows);

@@ -54,7 +54,7 @@ at::Tensor LlamaDecoder::layer(const LayerWeights& weights, std::size_t index, a
 
 at::Tensor LlamaDecoder::logits(const at::Tensor& hidden) {
   const at::NoGradGuard no_grad;
-  return product(hidden, weights_.head, {}, deterministic_ ? kTileRows : 0).to(at::kFloat);
+  return ops_->linear(hidden, weights_.head, {}).to(at::kFloat);
 }
 
 at::Tensor LlamaDecoder::selected_logprobs(const at::Tensor& hidden, const std::vector<std::int64_t>& targets,
@@ -66,6 +66,15 @@ at::Tensor LlamaDecoder::selected_logprobs(const at::Tensor& hidden, const std::
     CORISCO_ASSERT(target >= 0 && target < config_.vocab_size, cat("target ", target));
   }
   return ops_->selected_logprobs(hidden, weights_.head, targets, temperature);
+}
+
+void LlamaDecoder::refresh_derived() {
+  for (const auto& layer : weights_.layers) {
+    for (const auto* weight : {&layer.qkv, &layer.attention_output, &layer.gate_up, &layer.down}) {
+      ops_->refresh(*weight);
+    }
+  }
+  ops_->refresh(weights_.head);
 }
 
 KvStore LlamaDecoder::make_kv_store(std::int64_t rows) const {

@@ -22,7 +22,7 @@ class LlamaDecoder final : public Decoder {
   std::vector<NamedTensor> hugging_face_tensors() override { return hugging_face_views(config_, weights_); }
   KvStore make_kv_store(std::int64_t rows) const override;
   std::int64_t kv_bytes_per_token() const override;
-  void refresh_derived() override {}  // this architecture computes with the weights themselves
+  void refresh_derived() override;
   std::unique_ptr<Decoder> frozen_copy() override;
 
  private:

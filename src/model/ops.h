@@ -41,6 +41,8 @@ class Ops {
  public:
   virtual ~Ops() = default;
   virtual std::shared_ptr<Pass> begin(const ForwardInput& input) const = 0;
+  // After a change of this weight of a linear: derived copies are made now.
+  virtual void refresh(const at::Tensor& weight) const = 0;
   virtual at::Tensor embed(const at::Tensor& weight, const std::vector<std::int64_t>& ids) const = 0;
   // addend may be undefined. Without grad mode hidden itself becomes the sum.
   virtual Normed norm(const at::Tensor& hidden, const at::Tensor& addend, const at::Tensor& weight) const = 0;

@@ -217,7 +217,7 @@ TEST_F(HttpServerTest, AReaderThatStopsIsCut) {
   client.send(post("/v1/chat/completions", hi({{"stream", true}}).dump()));
   ASSERT_TRUE(client.wait_for("assistant"));
   on_io([this] {                         // more than the kernel's buffers take
-    for (int i = 0; i < 20; ++i) generator.give(RequestId{1}, std::vector<TokenId>(100000, 'a'), {});
+    for (int i = 0; i < 60; ++i) generator.give(RequestId{1}, std::vector<TokenId>(100000, 'a'), {});
     return 0;
   });
   EXPECT_TRUE(eventually([this] { return generator.cancelled.size() == 1; }));

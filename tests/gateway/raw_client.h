@@ -49,7 +49,7 @@ class RawClient {
     }
   }
   // False at the end of the stream, or after the time.
-  bool receive(int milliseconds = 3000) {
+  bool receive(int milliseconds = 20000) {
     pollfd ready{socket_, POLLIN, 0};
     if (::poll(&ready, 1, milliseconds) <= 0) return false;
     char chunk[4096];

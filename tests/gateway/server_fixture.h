@@ -69,7 +69,7 @@ class ServerTest : public testing::Test {
 
   template <class Condition>
   bool eventually(Condition condition) {
-    for (int i = 0; i < 300; ++i) {
+    for (int i = 0; i < 2000; ++i) {
       if (on_io(condition)) return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }

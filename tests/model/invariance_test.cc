@@ -20,20 +20,20 @@ Ids random_ids(std::size_t count, std::uint64_t key) {
 }
 
 // Wider than the tests' usual decoder, so that the products go through the library's real paths.
-std::unique_ptr<Decoder> decoder_of(bool deterministic) {
+std::unique_ptr<Decoder> decoder_of(bool deterministic, const char* dtype = "float32") {
   DecoderConfig config = testing::tiny_config();
   config.hidden_size = 192;
   config.intermediate_size = 320;
   config.num_heads = 6;
   config.head_dim = 32;
-  auto decoder = Decoder::random(config, "float32", deterministic, 11);
+  auto decoder = Decoder::random(config, dtype, deterministic, 11);
   const at::NoGradGuard no_grad;
   for (const auto& parameter : decoder->parameters()) parameter.tensor.mul_(3);  // far from uniform
   return decoder;
 }
 
 std::vector<float> to_numbers(const at::Tensor& tensor) {
-  const at::Tensor flat = tensor.detach().contiguous();
+  const at::Tensor flat = tensor.detach().to(at::kFloat).contiguous();
   return {flat.const_data_ptr<float>(), flat.const_data_ptr<float>() + flat.numel()};
 }
 
@@ -145,12 +145,14 @@ void expect_close(const std::vector<float>& result, const std::vector<float>& ex
 }
 
 TEST(Invariance, BitForBitWhenDeterministic) {
-  const auto decoder = decoder_of(true);
-  const Ids ids = random_ids(37, 1);
-  const auto expected = alone(*decoder, ids);
-  EXPECT_EQ(among_others(*decoder, ids), expected);
-  EXPECT_EQ(through_cache(*decoder, ids), expected);
-  EXPECT_EQ(in_training(*decoder, ids), expected);
+  for (const char* dtype : {"float32", "bfloat16"}) {
+    const auto decoder = decoder_of(true, dtype);
+    const Ids ids = random_ids(37, 1);
+    const auto expected = alone(*decoder, ids);
+    EXPECT_EQ(among_others(*decoder, ids), expected) << dtype;
+    EXPECT_EQ(through_cache(*decoder, ids), expected) << dtype;
+    EXPECT_EQ(in_training(*decoder, ids), expected) << dtype;
+  }
 }
 
 TEST(Invariance, CloseOtherwise) {
@@ -160,6 +162,19 @@ TEST(Invariance, CloseOtherwise) {
   expect_close(among_others(*decoder, ids), expected);
   expect_close(through_cache(*decoder, ids), expected);
   expect_close(in_training(*decoder, ids), expected);
+}
+
+// The packed copies follow the weights, with and without being told.
+TEST(Invariance, DerivedCopiesAreNeverStale) {
+  const Ids ids = random_ids(9, 7);
+  for (const bool is_told : {false, true}) {
+    const auto decoder = decoder_of(false), moved = decoder_of(false);
+    alone(*moved, ids);  // packs
+    for (const auto& view : moved->hugging_face_tensors()) view.tensor.mul_(1.5);
+    if (is_told) moved->refresh_derived();
+    for (const auto& view : decoder->hugging_face_tensors()) view.tensor.mul_(1.5);
+    EXPECT_EQ(alone(*moved, ids), alone(*decoder, ids));
+  }
 }
 
 // What the engine records is what the trainer computes, more than one chunk of rows included.

@@ -59,6 +59,38 @@ TEST_P(Kernels, AddAndNormaliseRows) {
   }
 }
 
+// Every number of rows, so that every height of a tile occurs; a last panel that is not full; one
+// block of inputs and several.
+TEST_P(Kernels, ProductsMatchAndRowsAreIndependent) {
+  for (const auto& [outputs, inputs] : {std::pair<std::int64_t, std::int64_t>{37, 19}, {64, 700}}) {
+    const auto x = random_numbers(200 * inputs, 12), weight = random_numbers(outputs * inputs, 13);
+    const std::int64_t width = kernels_->panel_width, panels = (outputs + width - 1) / width;
+    std::vector<float> packed(static_cast<std::size_t>(panels * width * inputs));
+    kernels_->pack(weight.data(), outputs, inputs, packed.data(), 0, panels);
+    std::vector<float> all(static_cast<std::size_t>(200 * outputs));
+    Product call{.x = x.data(), .rows = 200, .inputs = inputs, .outputs = outputs, .packed = packed.data()};
+    call.result = all.data();
+    kernels_->product(call, 0, panels);
+    for (std::int64_t row : {0, 1, 191, 192, 199}) {
+      for (std::int64_t column = 0; column < outputs; ++column) {
+        double expected = 0;
+        for (std::int64_t k = 0; k < inputs; ++k) {
+          expected += double{x[row * inputs + k]} * weight[column * inputs + k];
+        }
+        EXPECT_NEAR(all[row * outputs + column], expected, 3e-5);
+      }
+    }
+    for (std::int64_t rows = 1; rows <= 25; ++rows) {
+      std::vector<float> some(static_cast<std::size_t>(rows * outputs));
+      call.x = x.data() + 3 * inputs;
+      call.rows = rows;
+      call.result = some.data();
+      for (std::int64_t p = 0; p < panels; ++p) kernels_->product(call, p, p + 1);
+      EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin() + 3 * outputs)) << rows;
+    }
+  }
+}
+
 TEST_P(Kernels, MultiplyUpBySiluOfGate) {
   constexpr std::int64_t kWidth = 21;
   auto gate_up = random_numbers(2 * kWidth, 4, 20);

@@ -14,7 +14,7 @@ namespace corisco::trainer {
 namespace {
 config::Trainer make_options() {
   config::Trainer options;
-  options.learning_rate = 1e-3F;
+  options.learning_rate = 1e-3;
   options.micro_batch_tokens = 64;
   return options;
 }

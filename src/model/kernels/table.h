@@ -55,8 +55,23 @@ struct NormGradient {
   std::int64_t num_rows = 0, width = 0;
 };
 
+// float32 alone. packed: the weight in panels of panel_width outputs, each [inputs, panel_width],
+// the last one filled up with zeros.
+struct Product {
+  const float* x = nullptr;  // [rows, inputs]
+  std::int64_t rows = 0, inputs = 0, outputs = 0;
+  const float* packed = nullptr;
+  float* result = nullptr;  // [rows, outputs]
+};
+
 struct Table {
   const char* instruction_set;
+  std::int64_t panel_width;
+  // Panels begin .. end - 1 of all rows.
+  void (*product)(const Product&, std::int64_t begin, std::int64_t end);
+  // weight [outputs, inputs] -> panels begin .. end - 1.
+  void (*pack)(const float* weight, std::int64_t outputs, std::int64_t inputs, float* packed,
+               std::int64_t begin, std::int64_t end);
   // Rows begin .. end - 1 of each.
   void (*norm)(const Norm&, std::int64_t begin, std::int64_t end);
   void (*norm_input_gradient)(const NormGradient&, std::int64_t begin, std::int64_t end);
