@@ -220,7 +220,8 @@ void Daemon::Parts::stop() {
     });
   }
   const auto deadline = real_clock().now() + std::chrono::seconds(3);
-  while (!is_saved || (!rollouts_ended && real_clock().now() < deadline)) io.run_one_for(std::chrono::milliseconds(50));
+  const auto is_quiet = [&] { return rollouts_ended && gate->num_inside() == 0; };
+  while (!is_saved || (!is_quiet() && real_clock().now() < deadline)) io.run_one_for(std::chrono::milliseconds(50));
   watch_timer->cancel();
   signals->cancel();
   spawner.reset();                       // ends what is left of the trees
