@@ -88,14 +88,17 @@ def test_models_health_and_metrics(client, daemon):
 
 def test_a_client_that_leaves_frees_its_slot(daemon):
     host, port = daemon.url[7:].split(":")
-    body = b'{"model":"m","stream":true,"max_tokens":256,"messages":[{"role":"user","content":"hi"}]}'
+    # Eight choices: a random reply may be short, but not all of them.
+    body = b'{"model":"m","stream":true,"max_tokens":256,"n":8,"messages":[{"role":"user","content":"hi"}]}'
     before = daemon.metric("corisco_gateway_undelivered_calls_total")
     with socket.create_connection((host, int(port))) as connection:
         connection.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
                            b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-        connection.recv(100)
+        received = 0
+        while received < 8000:               # past the heads: tokens are under way
+            received += len(connection.recv(1000))
     wait_until(lambda: daemon.metric("corisco_engine_sequences_running") == 0
-               and daemon.metric("corisco_gateway_undelivered_calls_total") == before + 1, 5, "the slot is free")
+               and daemon.metric("corisco_gateway_undelivered_calls_total") > before, 5, "the slots are free")
 
 
 def test_requests_are_held_while_paused(client, daemon):
