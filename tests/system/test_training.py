@@ -28,13 +28,13 @@ def training(tmp_path, model, harness="run", reward="low_bytes", **changes):
 
 
 def test_the_reward_rises_and_the_run_ends_with_its_summary(model, tmp_path):
-    config = training(tmp_path, model, run__updates=12, rollouts__groups_per_update=4,
+    config = training(tmp_path, model, run__updates=20, rollouts__groups_per_update=4,
                       evaluation__tasks=str(write_tasks(tmp_path / "heldout.jsonl", 16)))
     status, output = run(tmp_path, "serve", config)
     assert status == 0, output
     folder = tmp_path / "runs" / "tiny"
     updates = updates_of(folder)
-    assert [line["update"] for line in updates] == list(range(1, 13))
+    assert [line["update"] for line in updates] == list(range(1, 21))
     first, last = (sum(line["reward_mean"] for line in part) / 3 for part in (updates[:3], updates[-3:]))
     assert last > first + 0.15, (first, last)
     before, after = map(float, output.split("held-out reward ")[-1].split("\n")[0].split(" -> "))
