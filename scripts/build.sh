@@ -6,9 +6,9 @@ preset=${1:-release}; shift || true
 "$CORISCO_SOURCE/scripts/install_deps.sh"
 libtorch=$("$CORISCO_SOURCE/scripts/fetch_libtorch.sh")
 cd "$CORISCO_SOURCE"
+lock "build/$preset.lock"
 [ -e "build/$preset/build.ninja" ] || say "configuring $preset"
-cmake --preset "$preset" -DCORISCO_LIBTORCH="$libtorch" >"/tmp/corisco-cmake.$$" 2>&1 ||
-  { cat "/tmp/corisco-cmake.$$" >&2; rm -f "/tmp/corisco-cmake.$$"; die "cmake failed"; }
-rm -f "/tmp/corisco-cmake.$$"
+log=$(mktemp); trap 'rm -f "$log"' EXIT
+cmake --preset "$preset" -DCORISCO_LIBTORCH="$libtorch" >"$log" 2>&1 || { cat "$log" >&2; die "cmake failed"; }
 say "building $preset"
 cmake --build "build/$preset" ${1:+--target "$@"} >&2

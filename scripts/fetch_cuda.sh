@@ -3,6 +3,7 @@
 # them. Needed to run a build of the cuda preset, not to link it.
 source "$(dirname "$0")/common.sh"
 target=$("$CORISCO_SOURCE/scripts/fetch_libtorch.sh")
+lock "$CORISCO_CACHE/libtorch.lock"
 if [ ! -e "$target/complete-cuda" ]; then
   say "fetching the CUDA libraries into $target (2.4 GB download)"
   wheels=$(mktemp -d); trap 'rm -rf "$wheels"' EXIT

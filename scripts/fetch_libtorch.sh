@@ -3,6 +3,7 @@
 # to into the cache, once per version. Prints the folder.
 source "$(dirname "$0")/common.sh"
 target=$CORISCO_CACHE/libtorch-$TORCH_VERSION
+lock "$CORISCO_CACHE/libtorch.lock"
 if [ ! -e "$target/complete" ]; then
   say "fetching libtorch $TORCH_VERSION into $target (530 MB download)"
   wheels=$(mktemp -d); trap 'rm -rf "$wheels" "$target.part"' EXIT

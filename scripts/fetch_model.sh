@@ -3,6 +3,7 @@
 # folder in the cache, once. Prints the folder.
 source "$(dirname "$0")/common.sh"
 target=$CORISCO_CACHE/SmolLM2-135M-Instruct
+lock "$CORISCO_CACHE/model.lock"
 if [ ! -e "$target" ]; then
   python=$("$CORISCO_SOURCE/scripts/python_env.sh")
   say "fetching SmolLM2-135M-Instruct into $target (90 MB download, 540 MB unpacked)"

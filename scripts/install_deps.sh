@@ -2,7 +2,8 @@
 # Installs the Debian packages that building and testing need, if any is missing: as root, through
 # sudo, or by saying what to install. Quick when nothing is missing.
 source "$(dirname "$0")/common.sh"
-packages=(g++ cmake ninja-build ccache git ca-certificates libboost1.81-dev nlohmann-json3-dev libspdlog-dev
+[ "$(uname -m)" = x86_64 ] || die "Corisco runs on x86-64 only so far; this is $(uname -m)"
+packages=(g++ cmake ninja-build ccache ca-certificates libboost1.81-dev nlohmann-json3-dev libspdlog-dev
   libyaml-cpp-dev libssl-dev libcli11-dev libgtest-dev libgmock-dev prometheus-cpp-dev
   python3 python3-pip python3-venv procps)
 # Any cargo from 1.85 on serves; Debian 12 has one in the package cargo-web.
@@ -14,12 +15,15 @@ for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q '^install ok installed' || missing+=("$package")
 done
 [ ${#missing[@]} -eq 0 ] && exit 0
-command -v apt-get >/dev/null || die "this script knows Debian's packages only; install what corresponds to: ${missing[*]} (or use docker/Dockerfile)"
+grep -q '^VERSION_CODENAME=bookworm' /etc/os-release 2>/dev/null ||
+  die "this script knows Debian 12's packages only; install what corresponds to: ${missing[*]} (or use docker/Dockerfile)"
 if [ "$(id -u)" = 0 ]; then as_root=()
 elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then as_root=(sudo)
 elif command -v sudo >/dev/null && [ -t 0 ]; then as_root=(sudo)
-else die "missing packages, and neither root nor sudo here. As root: apt-get install ${missing[*]}"
+else die "missing packages, and neither root nor sudo here. As root: apt-get update && apt-get install ${missing[*]}"
 fi
 say "installing ${missing[*]}"
 "${as_root[@]}" apt-get update -qq
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq --no-remove \
+  --no-install-recommends "${missing[@]}" >/dev/null ||
+  die "apt-get could not install ${missing[*]}; if it would have to remove your cargo or rustc, put cargo 1.85 or newer on PATH"

@@ -6,12 +6,19 @@ daemon calls run(task) in a forked interpreter; `python3 harness.py` does the sa
 import json
 import os
 
-from openai import OpenAI
+from openai import DefaultHttpxClient, OpenAI
+
+# Done once, before the fork: reading the certificates, and loading the part of the package that is in use.
+# Both together take ten times as long as everything else here.
+HTTP = DefaultHttpxClient()
+OpenAI(api_key="unused", base_url="http://127.0.0.1", http_client=HTTP).chat.completions.create
 
 
 def run(task):
-    client = OpenAI(max_retries=0)
-    messages = [{"role": "system", "content": task["system"]}]
+    client = OpenAI(max_retries=0, http_client=HTTP)
+    asked, replied = task["example"]
+    messages = [{"role": "system", "content": task["system"]}, {"role": "user", "content": asked},
+                {"role": "assistant", "content": replied}]
     for turn in task["turns"]:
         messages.append({"role": "user", "content": turn})
         answer = client.chat.completions.create(model="policy", messages=messages)

@@ -1,14 +1,14 @@
 """Writes tasks.jsonl and heldout.jsonl, the same bytes at every run.
 
-A task asks for one short sentence about a topic under one constraint; the kinds that begin with `again`
-ask for a plain sentence first and set the constraint in a second turn. Held-out tasks have topics, words
-and one wording of each kind that training never sees.
+A task asks for one short sentence about a topic under one constraint, after an example of such an
+exchange; the kinds that begin with `again` ask for a plain sentence first and set the constraint in a
+second turn. Held-out tasks have topics, words and one wording of each kind that training never sees.
 """
 import json
 import os
 import random
 
-SYSTEM = "Reply with one short sentence that names the topic, such as: Ice melts quickly in a hot pan."
+SYSTEM = "Reply with one short sentence that names the topic."
 
 # Of each list the first entry is kept for held-out.
 ASKS = [
@@ -53,13 +53,6 @@ WORDINGS = {
         "The first word must be \"{word}\".",
         "Open with the word \"{word}\".",
     ],
-    "last_word": [
-        "Make \"{word}\" its last word.",
-        "End with the word \"{word}\".",
-        "Finish with \"{word}\".",
-        "The last word must be \"{word}\".",
-        "Close with the word \"{word}\".",
-    ],
     "wrap": [
         "{name} should surround it.",
         "Put it in {name}.",
@@ -82,13 +75,24 @@ WORDINGS = {
         "Turn it into a question.",
     ],
 }
+# Of each kind: values of its own, and a right reply to a task about ice.
+EXAMPLES = {
+    "lowercase": ({}, "ice melts fast in a hot pan."),
+    "capitals": ({}, "ICE MELTS FAST IN A HOT PAN."),
+    "few_words": ({"count": 6}, "Ice melts in a pan."),
+    "include": ({"word": "spoon"}, "Ice cools a hot spoon."),
+    "first_word": ({"word": "Sadly"}, "Sadly, ice melts in a hot pan."),
+    "wrap": ({}, "{open}Ice melts fast in a hot pan.{close}"),
+    "label": ({"label": "Hint:"}, "Hint: Ice melts fast in a hot pan."),
+    "question": ({}, "Does ice melt in a hot pan?"),
+}
 AGAINS = [
     "Write that once more.",
     "Now write it again.",
     "Again, please.",
     "Now the same sentence again.",
 ]
-AGAIN_KINDS = ["lowercase", "wrap", "label"]
+AGAIN_KINDS = ["lowercase", "wrap"]
 
 TOPICS = """cats dogs bread rivers mountains bicycles trains coffee tea music books clouds rain snow the_sun
 the_moon bees horses cows farms gardens roses trees forests bridges boats ships the_ocean whales sharks
@@ -107,8 +111,6 @@ home world useful night warm food long family road together""".split()
 HELDOUT_WORDS = "city golden slow garden clean evening money healthy".split()
 FIRST_WORDS = "Sometimes Today Most Many Some Every Honestly Clearly Usually In For With When If".split()
 HELDOUT_FIRST_WORDS = "Often Maybe Few Those Although".split()
-LAST_WORDS = "today everywhere together outside again forever now always here home night morning".split()
-HELDOUT_LAST_WORDS = "tomorrow everyday inside summer there".split()
 WRAPS = {
     "square brackets": ("[", "]"),
     "round brackets": ("(", ")"),
@@ -137,7 +139,6 @@ class Pool:
         self.topics = [t.replace("_", " ") for t in (HELDOUT_TOPICS if is_heldout else TOPICS)]
         self.words = HELDOUT_WORDS if is_heldout else WORDS
         self.first_words = HELDOUT_FIRST_WORDS if is_heldout else FIRST_WORDS
-        self.last_words = HELDOUT_LAST_WORDS if is_heldout else LAST_WORDS
         self.labels = HELDOUT_LABELS if is_heldout else LABELS
 
     def wording(self, wordings, draw):
@@ -151,8 +152,6 @@ def parameters(kind, pool, draw):
         return {"word": draw.choice(pool.words)}
     if kind == "first_word":
         return {"word": draw.choice(pool.first_words)}
-    if kind == "last_word":
-        return {"word": draw.choice(pool.last_words)}
     if kind == "wrap":
         name = draw.choice(sorted(WRAPS))
         return {"name": name, "open": WRAPS[name][0], "close": WRAPS[name][1]}
@@ -161,12 +160,25 @@ def parameters(kind, pool, draw):
     return {}
 
 
+def constraint_text(rule, task, pool, draw):
+    text = pool.wording(WORDINGS[rule], draw).format(**task)
+    return text[0].upper() + text[1:]
+
+
+def example(rule, task, pool, draw):
+    """[what the user says, a right reply]"""
+    values, reply = EXAMPLES[rule]
+    shown = {**task, **values}
+    ask = pool.wording(ASKS, draw).format(topic="ice")
+    return [f"{ask} {constraint_text(rule, shown, pool, draw)}", reply.format(**shown)]
+
+
 def sentence_task(kind, pool, draw):
     rule = kind.removeprefix("again_")
     task = {"kind": kind, "topic": draw.choice(pool.topics), **parameters(rule, pool, draw)}
     ask = pool.wording(ASKS, draw).format(topic=task["topic"])
-    constraint = pool.wording(WORDINGS[rule], draw).format(**task)
-    constraint = constraint[0].upper() + constraint[1:]
+    constraint = constraint_text(rule, task, pool, draw)
+    task["example"] = example(rule, task, pool, draw)
     if kind.startswith("again_"):
         task["turns"] = [ask, f"{pool.wording(AGAINS, draw)} {constraint}"]
     else:

@@ -63,7 +63,7 @@ def sentence_problem(text, task, words_min=WORDS_MIN):
         return "says a word twice"
     if sum(len(word) == 1 and word not in "ai" for word in words) > 0:
         return "single letters"
-    if any(recites(text, given) for given in [task.get("system", ""), *task["turns"]]):
+    if any(recites(text, given) for given in [task["system"], *task["example"], *task["turns"]]):
         return "recites the task"
     return None
 
@@ -92,7 +92,6 @@ def constraint_problem(rule, inside, task):
         "few_words": lambda: len(words) <= task["count"],
         "include": lambda: wanted in words,
         "first_word": lambda: words[0] == wanted and inside[0].isupper(),
-        "last_word": lambda: words[-1] == wanted,
         "wrap": lambda: True,          # unwrapped() has looked
         "label": lambda: True,
         "question": lambda: inside.endswith("?"),

@@ -12,10 +12,10 @@ import os
 import sys
 
 BODIES = [
-    "{topics} are here {last}.", "do {topics} help people {last}?", "{first} {topics} are good {last}.",
-    "{first} {topics} bring {words} {last}.", "{topics} bring {words}.",
+    "{topics} are here {include}.", "do {topics} help people {include}?", "{first} {topics} are good {include}.",
+    "{first} {topics} bring {words} {include}.", "{topics} bring {words}.",
 ]
-FRAMES = ["{}", "[{}]", "({})", "{{{}}}", "\"{}\"", "*{}*"]
+FRAMES = ["{}", "[{}]", "({})", "\"{}\""]
 
 
 def some(values, number):
@@ -36,13 +36,13 @@ def candidates(tasks):
     def of(field, kind=""):
         return sorted({task[field] for task in tasks if field in task and task["kind"].endswith(kind)})
 
-    firsts, lasts = of("word", "first_word") + [""], of("word", "last_word") + [""]
+    firsts, includes = of("word", "first_word") + [""], of("word", "include") + [""]
     words = ", ".join(of("word", "include"))
     frames = FRAMES + [label + " {}" for label in of("label")]
     for body, topics in itertools.product(BODIES, topic_sets(of("topic"))):
-        for first, last in itertools.product(some(firsts, 3) if "{first}" in body else [""],
-                                             some(lasts, 3) if "{last}" in body else [""]):
-            text = body.format(topics=topics, first=first, last=last, words=words)
+        for first, include in itertools.product(some(firsts, 3) if "{first}" in body else [""],
+                                             some(includes, 3) if "{include}" in body else [""]):
+            text = body.format(topics=topics, first=first, include=include, words=words)
             text = " ".join(text.split()).replace(" .", ".").replace(" ?", "?")
             for cased in (text[0].upper() + text[1:], text, text.upper()):
                 yield from (frame.format(cased) for frame in frames)

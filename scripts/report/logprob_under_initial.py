@@ -15,7 +15,7 @@ from transformers import AutoModelForCausalLM
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import run_files  # noqa: E402
 
-SPELLING_KINDS = {"lowercase", "capitals", "again_lowercase", "again_capitals"}
+SPELLING_KINDS = {"lowercase", "capitals", "again_lowercase"}
 FALL_MAX = 1.0   # nats per token
 
 

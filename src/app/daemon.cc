@@ -59,6 +59,17 @@ void Daemon::Parts::print_start() {
   if (c.run.updates == 0) return progress->print("corisco: run.updates is 0: serving without training");
   progress->print(cat("corisco: training ", c.run.updates, " updates of ", c.rollouts.groups_per_update, " x ",
                       c.rollouts.group_size, " rollouts, mode ", c.coordinator.mode));
+  progress->print(cat("corisco: estimate up to ", duration_text(seconds_at_most()), ", if every rollout made one call of ",
+                      c.sampling.max_tokens, " tokens (sampling.max_tokens)"));
+}
+
+// A sampled token costs about eight forward passes of a token: three to decode it in a batch that
+// thins out, four to train on it, one for its share of the prompt.
+double Daemon::Parts::seconds_at_most() const {
+  constexpr double kPassesPerToken = 8;
+  const auto& c = config();
+  const double rollouts = double{1} * c.run.updates * c.rollouts.groups_per_update * c.rollouts.group_size;
+  return rollouts * c.sampling.max_tokens * kPassesPerToken * facts.seconds_per_token;
 }
 
 void Daemon::Parts::on_group(std::unique_ptr<Group> group) {
@@ -77,7 +88,9 @@ void Daemon::Parts::on_evaluated(FinishedRollout finished) {
 }
 
 void Daemon::Parts::evaluate(PolicyVersion version, std::function<void()> done) {
-  evaluation->start(version, [this, done = std::move(done)](const EvaluationResult& result) {
+  evaluation->start(version, [this, before = device->num_sampled_tokens(),
+                              done = std::move(done)](const EvaluationResult& result) {
+    progress->leave_out(device->num_sampled_tokens() - before);
     progress->print(cat("evaluation at version ", result.version, ": ", to_text(result), "  (",
                         fixed(result.seconds, 1), " s)"));
     metrics::Fields fields = {{"held_out_reward", result.all.mean()},
@@ -88,7 +101,10 @@ void Daemon::Parts::evaluate(PolicyVersion version, std::function<void()> done) 
     run_log->write("evaluation", result.version.value, fields);
     metrics.counter("corisco_evaluation_passes_total").add();
     metrics.gauge("corisco_evaluation_reward_mean").set(result.all.mean());
-    if (!first_evaluation) first_evaluation = result;
+    if (result.version.value == 0) {
+      held_out_at_start = result.all.mean();
+      device->set_checkpoint_extra(nlohmann::json{{"held_out_reward_at_start", *held_out_at_start}}.dump());
+    }
     last_evaluation = result;
     done();
   });
@@ -109,6 +125,7 @@ void Daemon::Parts::on_update(const UpdateReport& report, const coordinator::Pha
 void Daemon::Parts::on_checkpoint(PolicyVersion version, const Result<std::string>& saved) {
   if (!saved.ok()) return log::error(cat("no checkpoint at version ", version, ": ", saved.error().message));
   last_checkpoint = saved.value();
+  checkpoint_version = version;
   log::info(cat("checkpoint of version ", version, " in ", last_checkpoint));
   if (journal) journal->append(samples::UpdatePublished{version, {}, last_checkpoint}, {});
 }
@@ -123,12 +140,13 @@ void Daemon::Parts::print_summary() {
   const double spent = real_clock().unix_seconds() - started_unix_seconds;
   progress->print("");
   progress->print(cat("done: ", coordinator->updates_done(), " updates in ", duration_text(spent)));
-  if (first_evaluation && last_evaluation)
-    progress->print(cat("held-out reward ", fixed(first_evaluation->all.mean(), 2), " -> ",
+  if (held_out_at_start && last_evaluation)
+    progress->print(cat("held-out reward ", fixed(*held_out_at_start, 2), " -> ",
                         fixed(last_evaluation->all.mean(), 2)));
   if (!last_checkpoint.empty()) {
     progress->print(cat("checkpoint  ", last_checkpoint));
-    progress->print(cat("next        corisco try ", config().file, " --set model.path=", last_checkpoint));
+    progress->print(cat("next        ", options.executable, " try ", folder.path, "/config.yaml --set model.path=",
+                        last_checkpoint));
   }
 }
 
@@ -199,15 +217,25 @@ void Daemon::Parts::on_signal() {
   signals->async_wait([this](boost::system::error_code error, int number) {
     if (error) return;
     log::warn(cat("signal ", number, ": stopping; a second one ends the process at once"));
-    is_stopping = true;
+    is_stopping = was_signalled = true;
     std::signal(SIGINT, [](int) { std::_Exit(kExitForced); });
     std::signal(SIGTERM, [](int) { std::_Exit(kExitForced); });
   });
 }
 
+// For a checkpoint: an update under way is finished, no further one begins.
+void Daemon::Parts::finish_update() {
+  coordinator->set_paused(true);
+  while (coordinator->phase() == coordinator::Phase::draining || coordinator->phase() == coordinator::Phase::training ||
+         coordinator->phase() == coordinator::Phase::publishing) {
+    io.run_one_for(std::chrono::milliseconds(50));
+  }
+}
+
 void Daemon::Parts::stop() {
-  const bool save = config().shutdown.checkpoint && exit_code == kExitDone && coordinator->updates_done() > 0 &&
-                    coordinator->phase() == coordinator::Phase::generating;
+  const bool wants_checkpoint = was_signalled && config().shutdown.checkpoint && exit_code == kExitDone;
+  if (wants_checkpoint) finish_update();
+  const bool save = wants_checkpoint && coordinator->updates_done() > 0 && checkpoint_version != coordinator->version();
   coordinator->stop();
   gate->close();
   server->stop();
@@ -225,7 +253,7 @@ void Daemon::Parts::stop() {
   watch_timer->cancel();
   signals->cancel();
   spawner.reset();                       // ends what is left of the trees
-  device.reset();                        // at its next slice boundary; an unfinished update is discarded
+  device.reset();                        // between two layers; an unfinished update is discarded
   if (journal) {
     if (auto flushed = journal->flush(); !flushed.ok()) log::error(flushed.error().message);
   }

@@ -24,6 +24,11 @@ Result<void> Daemon::Parts::build() {
 
 // Everything that can be wrong with files is found before anything is started.
 Result<void> Daemon::Parts::build_data() {
+  if (options.resume && config().run.updates == 0)
+    return Error{Code::invalid_argument,
+                 "--resume continues a training, and run.updates is 0: to serve a checkpoint, set model.path to its folder"};
+  if (options.resume && !config().samples.journal)
+    return Error{Code::invalid_argument, "--resume needs samples.journal: true, since the journal says what was trained"};
   if (!options.checkpoint.empty()) options.config.model.path = options.checkpoint;
   if (auto problem = model::device_problem(config().model.device); !problem.empty())
     return Error{Code::unavailable, cat("model.device: ", problem)};
@@ -78,6 +83,7 @@ Result<void> Daemon::Parts::build_device() {
   device_options.checkpoint_folder = folder.checkpoints();
   device_options.has_trainer = options.job == Job::serve && config().run.updates > 0;
   device_options.restore = folder.is_resumed;
+  device_options.on_suspended = [this](bool is_suspended) { attempts.set_suspended(is_suspended); };
   device = std::make_unique<DeviceThread>(std::move(device_options));
   CORISCO_TRY(facts, device->start());
   std::string data_hash = tasks ? tasks->sha256() : "";
@@ -146,7 +152,7 @@ Result<void> Daemon::Parts::build_rollouts() {
 rollouts::ControllerPorts Daemon::Parts::controller_ports() {
   rollouts::ControllerPorts ports;
   const auto to_summary = [](const gateway::AttemptSummary& from) {
-    return rollouts::ControllerPorts::Summary{from.num_calls, from.num_delivered, from.hit_call_cap,
+    return rollouts::ControllerPorts::Summary{from.num_calls, from.num_delivered, from.hit_call_cap || from.hit_context,
                                               from.hit_length, from.saw_engine_error, from.held_seconds};
   };
   ports.open_attempt = [this](const RolloutSpec& spec, std::uint32_t attempt, std::uint64_t salt) {
@@ -156,6 +162,7 @@ rollouts::ControllerPorts Daemon::Parts::controller_ports() {
   ports.close_attempt = [this, to_summary](AttemptKey attempt) { return to_summary(attempts.close(attempt)); };
   ports.look_at_attempt = [this, to_summary](AttemptKey attempt) { return to_summary(attempts.summary(attempt)); };
   ports.open_group = [this](GroupId id, std::uint64_t occurrence, std::uint32_t siblings) {
+    metrics.counter("corisco_samples_groups_total", {"opened"}).add();
     return store->open_group(id, occurrence, siblings, device->policy_version());
   };
   ports.open_rollout = [this](const RolloutSpec& spec) { return store->open_rollout(spec); };

@@ -32,7 +32,8 @@ namespace corisco::app {
 class RolloutAdapter final : public gateway::RolloutPort {
  public:
   void bind(rollouts::Controller* controller) { controller_ = controller; }
-  Result<Opened> open_external(std::string task_json, Mode mode) override;
+  Result<Opened> open_external(std::string task_json) override;
+  Result<Opened> take_waiting() override;
   Result<void> post_reward(AttemptKey attempt, double value, std::string note) override;
   Result<void> finish_external(AttemptKey attempt) override;
 
@@ -73,10 +74,12 @@ struct Daemon::Parts {
 
   // State of the run.
   int exit_code = kExitDone;
-  bool is_stopping = false;
+  bool is_stopping = false, was_signalled = false;
   double started_unix_seconds = 0;
-  std::optional<EvaluationResult> first_evaluation, last_evaluation;
+  std::optional<EvaluationResult> last_evaluation;
+  std::optional<double> held_out_at_start;  // before the first update, also of a resumed run
   std::string last_checkpoint;
+  std::optional<PolicyVersion> checkpoint_version;
   std::uint64_t steps_seen = 0;
   TimePoint steps_seen_at{};
   RolloutId tried;
@@ -109,6 +112,7 @@ struct Daemon::Parts {
   void fail(const std::string& reason);
   void print_summary();
   void print_start();
+  double seconds_at_most() const;
   void try_task();
   void print_tried(const FinishedRollout& finished);
   void watch();
@@ -116,6 +120,7 @@ struct Daemon::Parts {
   std::string state_json() const;
   std::string transcript_json(AttemptKey attempt) const;
   void on_signal();
+  void finish_update();
   void stop();                           // top-down, once
 };
 }  // namespace corisco::app

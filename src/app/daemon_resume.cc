@@ -1,6 +1,7 @@
 // Where a resumed run goes on: the checkpoint's version, and from the journal the groups that are
 // complete but not in its weights.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "app/daemon_parts.h"
 #include "corisco/base/log.h"
@@ -23,6 +24,11 @@ coordinator::Progress Daemon::Parts::recover() {
   progress_from.version = facts.version;
   if (!recovered) return progress_from;
   auto& found = *recovered;
+  const auto kept = nlohmann::json::parse(facts.restored_extra_json, nullptr, false);
+  if (kept.is_object() && kept.contains("held_out_reward_at_start")) {
+    held_out_at_start = kept["held_out_reward_at_start"].get<double>();
+    device->set_checkpoint_extra(facts.restored_extra_json);
+  }
   controller->set_next_ids(found.next_rollout, found.next_group);
   progress_from.updates_done = found.num_updates;
   progress_from.next_occurrence = found.next_task_occurrence;

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <exception>
+#include <filesystem>
 #include <future>
 
 #include "app/stop_filter.h"
@@ -24,6 +26,9 @@ void lower_priority() {
   const auto thread = static_cast<id_t>(::syscall(SYS_gettid));
   ::setpriority(PRIO_PROCESS, thread, ::getpriority(PRIO_PROCESS, thread) + kDeviceNiceness);
 }
+
+// Ends the micro-batch that the daemon's end finds under way.
+struct Closing : std::exception {};
 
 gateway::GenerateDelta to_gateway(engine::EngineDelta delta) {
   gateway::GenerateDelta out{delta.id, std::move(delta.tokens), {}, delta.finish, std::move(delta.error)};
@@ -73,20 +78,39 @@ Result<DeviceFacts> DeviceThread::load() {
   facts.end_ids = model::end_ids(*decoder_);
   CORISCO_TRY(engine_, engine::Engine::create(*decoder_, config.engine, facts.end_ids));
   if (options_.has_trainer) {
+    facts.seconds_per_token = model::seconds_per_token(*decoder_);
     CORISCO_TRY(trainer_, trainer::Trainer::create(*decoder_, config.trainer, config.run.updates));
+    model::set_between_layers(*decoder_, [this] {
+      if (!take_tasks()) throw Closing{};
+    });
     if (options_.restore) {
-      CORISCO_TRY(const auto restored, trainer_->restore(options_.checkpoint_folder));
-      facts.version = restored.version;
-      facts.restored_from = restored.folder;
-      facts.restored_extra_json = restored.extra_json;
-      engine_->set_policy_version(restored.version);
-      version_ = restored.version.value;
+      CORISCO_CHECK(restore(facts));
     }
   }
   facts.capability = model::capability_line(*decoder_);
   facts.context_tokens_max = engine_->context_tokens_max();
   facts.num_parameters = model::num_parameters(*decoder_);
   return facts;
+}
+
+// A run that was stopped before its first checkpoint goes on from the initial weights; damaged
+// checkpoints are an error.
+Result<void> DeviceThread::restore(DeviceFacts& facts) {
+  const auto restored = trainer_->restore(options_.checkpoint_folder);
+  std::error_code unknown;
+  const bool has_none = !restored.ok() && restored.error().code == Code::not_found &&
+                        (std::filesystem::is_empty(options_.checkpoint_folder, unknown) || unknown);
+  if (has_none) {
+    facts.restored_from = "the initial weights";
+    return {};
+  }
+  if (!restored.ok()) return restored.error();
+  facts.version = restored.value().version;
+  facts.restored_from = restored.value().folder;
+  facts.restored_extra_json = restored.value().extra_json;
+  engine_->set_policy_version(facts.version);
+  version_ = facts.version.value;
+  return {};
 }
 
 // Consumes the inbox; waits for it when there is nothing to decode or train; produces deltas and
@@ -176,6 +200,7 @@ void DeviceThread::cancel(RequestId id) {
 }
 
 void DeviceThread::quiesce(std::function<void()> drained) {
+  options_.on_suspended(true);
   post([this, drained = std::move(drained)] {
     engine_->suspend_all();
     may_decode_ = false;
@@ -205,7 +230,12 @@ void DeviceThread::begin_update(const std::vector<GroupId>& groups) {
 }
 
 void DeviceThread::train_slice() {
-  const bool more = trainer_->advance();
+  bool more = false;
+  try {
+    more = trainer_->advance();
+  } catch (const Closing&) {
+    return;                              // run() ends; nothing of the update was published
+  }
   train_progress_ = trainer_->progress();
   if (more) return;
   answer(std::exchange(on_trained_, nullptr));
@@ -224,6 +254,7 @@ void DeviceThread::finish_update(const std::function<void(UpdateReport)>& publis
 }
 
 void DeviceThread::resume() {
+  options_.on_suspended(false);
   post([this] { may_decode_ = true; });
 }
 

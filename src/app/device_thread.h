@@ -32,6 +32,7 @@ struct DeviceOptions {
   std::string checkpoint_folder;
   bool restore = false;                               // continue from the newest checkpoint there
   bool has_trainer = false;
+  std::function<void(bool is_suspended)> on_suspended;  // io thread: decoding stops, or goes on
 };
 
 // What is known once the model is loaded.
@@ -40,6 +41,7 @@ struct DeviceFacts {
   std::vector<TokenId> end_ids;
   std::uint32_t context_tokens_max = 0;
   std::int64_t num_parameters = 0;
+  double seconds_per_token = 0;          // of a forward pass; measured when there is a trainer
   PolicyVersion version;                 // of the restored checkpoint, else 0
   std::string restored_from;
   std::string restored_extra_json;
@@ -48,7 +50,7 @@ struct DeviceFacts {
 class DeviceThread final : public gateway::Generator, public coordinator::Device {
  public:
   explicit DeviceThread(DeviceOptions options);
-  ~DeviceThread() override;              // stops at the next slice boundary and joins
+  ~DeviceThread() override;              // stops between two layers and joins
   // Starts the thread and loads the model there; waits for it.
   Result<DeviceFacts> start();
 
@@ -79,6 +81,7 @@ class DeviceThread final : public gateway::Generator, public coordinator::Device
   void post(Task task);                  // to the device thread
   void answer(Task task);                // to the io thread
   Result<DeviceFacts> load();
+  Result<void> restore(DeviceFacts& facts);
   void run();
   bool take_tasks();                     // false: closing
   bool is_idle() const;

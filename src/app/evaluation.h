@@ -25,7 +25,7 @@ struct EvaluationResult {
   double seconds = 0;
   std::string file;
 };
-// "held-out reward 0.231 over 96 rollouts (3 failed)  includes 0.50  lowercase 0.02 ..."
+// "held-out reward 0.231 over 80 rollouts (3 failed)  include 0.50  lowercase 0.02 ..."
 std::string to_text(const EvaluationResult& result);
 
 class Evaluation {

@@ -27,6 +27,7 @@ class Progress {
   // Fills in the estimate and prints the line.
   UpdateLine update_done(std::uint64_t update, const UpdateReport& report,
                          const coordinator::PhaseSeconds& seconds, std::uint64_t sampled_tokens);
+  void leave_out(std::uint64_t sampled_tokens) { sampled_before_ += sampled_tokens; }  // an evaluation's
   // Redraws the bar; does nothing unless standard output is a terminal.
   void draw(std::uint64_t updates_done, const char* phase, double fraction);
   void print(const std::string& line);   // a line of its own, above the bar

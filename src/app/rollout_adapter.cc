@@ -3,10 +3,21 @@
 #include "corisco/base/strings.h"
 
 namespace corisco::app {
-Result<gateway::RolloutPort::Opened> RolloutAdapter::open_external(std::string task_json, Mode mode) {
-  CORISCO_TRY(const auto opened, controller_->open_external(std::move(task_json), mode));
-  return Opened{opened.attempt, opened.key,
-                cat("/rollout/", opened.attempt.rollout, "/attempt/", opened.attempt.attempt)};
+namespace {
+gateway::RolloutPort::Opened opened_from(rollouts::Controller::External from) {
+  return {from.attempt, std::move(from.key), cat("/rollout/", from.attempt.rollout, "/attempt/", from.attempt.attempt),
+          from.mode, std::move(from.task_json)};
+}
+}  // namespace
+
+Result<gateway::RolloutPort::Opened> RolloutAdapter::open_external(std::string task_json) {
+  CORISCO_TRY(auto opened, controller_->open_external(std::move(task_json)));
+  return opened_from(std::move(opened));
+}
+
+Result<gateway::RolloutPort::Opened> RolloutAdapter::take_waiting() {
+  CORISCO_TRY(auto taken, controller_->take_waiting());
+  return opened_from(std::move(taken));
 }
 
 Result<void> RolloutAdapter::post_reward(AttemptKey attempt, double value, std::string note) {

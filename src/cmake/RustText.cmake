@@ -1,7 +1,7 @@
 # Target corisco_text_rust: the Rust half of the text module, built by cargo into a static library
 # outside the source tree, from the committed Cargo.lock.
 
-find_program(CORISCO_CARGO NAMES cargo cargo-web HINTS /usr/lib/cargo/bin /usr/bin REQUIRED)
+find_program(CORISCO_CARGO NAMES cargo PATHS /usr/lib/cargo/bin REQUIRED)
 set(text_rust_source "${CMAKE_SOURCE_DIR}/src/text/rust")
 # Shared by all presets: nothing in it depends on them.
 set(text_rust_target "${CMAKE_SOURCE_DIR}/build/text_rust" CACHE PATH "cargo's target folder")

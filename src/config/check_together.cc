@@ -43,12 +43,15 @@ void check_run(const Check& check) {
 void check_harness(const Check& check) {
   const Harness& harness = check.config.rollouts.harness;
   const bool has_command = !harness.command.empty(), has_python = !harness.python.empty();
+  if (harness.external && (has_command || has_python)) {
+    check.report("rollouts.harness.external", "is given together with a command or a python function; leave one out");
+  }
   if (has_command && has_python) {
     check.report("rollouts.harness.command", "is given together with rollouts.harness.python; leave one out");
   }
-  if (!has_command && !has_python && (check.trains() || check.evaluates())) {
+  if (!has_command && !has_python && !harness.external && (check.trains() || check.evaluates())) {
     check.report("rollouts.harness",
-                 "needs a command or a python function when run.updates or evaluation.tasks is set");
+                 "needs a command, a python function or external: true when run.updates or evaluation.tasks is set");
   }
   if (has_python && !is_python_function(harness.python)) {
     check.report("rollouts.harness.python",

@@ -1,4 +1,4 @@
-// The config in force as YAML with its help, and docs/config.md: both from the declarations alone.
+// The config in force as YAML with its help (secrets hidden), and docs/config.md: both from the declarations alone.
 #include <limits>
 
 #include "config/entries.h"
@@ -36,6 +36,11 @@ std::string row_of(const Entry& entry) {
              bounds_of(entry), " | ", entry.rule.help, " |\n");
 }
 
+std::string value_of(const Entry& entry) {
+  const std::string value = yaml_of(entry.target);
+  return entry.rule.is_secret && value != "\"\"" ? "\"***\"" : value;
+}
+
 std::string section_of(const std::vector<Entry>& entries, const Entry& section) {
   std::string text = cat("\n## ", section.path, "\n\n| key | kind | default | bounds | meaning |\n",
                          "| --- | --- | --- | --- | --- |\n");
@@ -53,7 +58,7 @@ std::string to_yaml(const Config& config) {
     const std::string indent(2 * entry.depth(), ' ');
     if (*entry.rule.help != '\0') yaml += cat(indent, "# ", entry.rule.help, "\n");
     yaml += cat(indent, entry.name(), ":");
-    yaml += entry.is_section() ? "\n" : cat(" ", yaml_of(entry.target), "\n");
+    yaml += entry.is_section() ? "\n" : cat(" ", value_of(entry), "\n");
   }
   return yaml;
 }

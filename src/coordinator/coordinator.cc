@@ -1,6 +1,7 @@
 #include "corisco/coordinator/coordinator.h"
 
 #include <boost/asio/post.hpp>
+#include <utility>
 
 #include "corisco/base/log.h"
 #include "corisco/base/strings.h"
@@ -67,8 +68,9 @@ bool Coordinator::start_evaluation_if_due() {
   if (!at_start && !at_end && !on_the_way) return false;
   evaluated_at_ = done;
   is_evaluating_ = true;
-  ports_.evaluate(version_, [this] {
+  ports_.evaluate(version_, [this, begin = clock_.now()] {
     is_evaluating_ = false;
+    not_generating_ += seconds_between(begin, clock_.now());
     proceed();
   });
   return true;
@@ -166,6 +168,7 @@ void Coordinator::finish_run() {
   if (saved_at_ == static_cast<std::int64_t>(updates_done_)) return ports_.on_done();
   device_.save([this, version = version_](Result<std::string> saved) {
     ports_.on_checkpoint(version, saved);
+    if (!saved.ok()) return fail(cat("the last checkpoint could not be written: ", saved.error().message));
     ports_.on_done();
   });
 }
@@ -188,7 +191,9 @@ void Coordinator::move_to(Phase next) {
   const auto now = clock_.now();
   const double spent = seconds_between(phase_since_, now);
   switch (phase_) {
-    case Phase::generating: seconds_.generating += spent; break;
+    case Phase::generating:              // an evaluation's time is not the next update's
+      seconds_.generating += spent - std::exchange(not_generating_, 0.0);
+      break;
     case Phase::draining: seconds_.draining += spent; break;
     case Phase::training: seconds_.training += spent; break;
     case Phase::publishing: seconds_.publishing += spent; break;

@@ -11,7 +11,7 @@ namespace corisco::engine {
 BatchEngine::BatchEngine(model::Decoder& decoder, const config::Engine& options, Limits limits,
                          std::vector<TokenId> end_ids)
     : vocabulary_(decoder.config().vocab_size),
-      queue_max_(options.queue_max),
+      live_max_(std::size_t{options.sequences_max} + options.queue_max),
       limits_(limits),
       end_ids_(std::move(end_ids)),
       pool_(limits.num_blocks, options.block_tokens),
@@ -43,8 +43,9 @@ std::optional<Error> BatchEngine::refusal(const EngineRequest& request) const {
                    cat("token id ", id, " is outside the model's vocabulary of ", vocabulary_)};
   if (request.sampling.max_tokens == 0)
     return Error{Code::invalid_argument, "max_tokens is 0; at least 1 token is drawn"};
-  if (scheduler_.num_waiting() >= queue_max_)
-    return Error{Code::overloaded, cat(queue_max_, " sequences wait already (engine.queue_max): try later")};
+  // Who was added since the last step waits only until the next one: there may be slots for it.
+  if (live_.size() >= live_max_)
+    return Error{Code::overloaded, cat(live_.size(), " sequences run or wait already (engine.queue_max): try later")};
   return std::nullopt;
 }
 

@@ -49,7 +49,7 @@ class BatchEngine final : public Engine {
   std::vector<EngineDelta> fail(const ScheduledStep& step, const Error& error);
 
   const std::int64_t vocabulary_;
-  const std::uint32_t queue_max_;
+  const std::size_t live_max_;           // running and waiting
   const Limits limits_;
   const std::vector<TokenId> end_ids_;
   PolicyVersion policy_version_;

@@ -10,7 +10,6 @@
 #include "corisco/types/call.h"
 
 namespace corisco::engine {
-constexpr float kGreedyBelow = 1e-5F;    // temperatures below are greedy
 
 struct DrawRequest {
   const SamplingParams* sampling = nullptr;

@@ -20,6 +20,7 @@ struct AttemptState {
   AttemptSummary summary;
   std::uint32_t next_turn = 0;
   HeldTime held;
+  bool is_suspended = false;
   CallTree calls;
   std::unordered_map<std::uint64_t, std::uint64_t> prompts_seen;  // hash of the ids -> how often
   // Running calls, each with what interrupts it.

@@ -63,6 +63,15 @@ AttemptSummary Attempts::summary(AttemptKey attempt) const {
   return summary;
 }
 
+void Attempts::set_suspended(bool is_suspended) {
+  for (auto& [key, state] : by_attempt_) {
+    if (is_suspended == state->is_suspended || (is_suspended && state->running.empty())) continue;
+    state->is_suspended = is_suspended;
+    if (is_suspended) state->held.begin(clock_.now());
+    else state->held.end(clock_.now());
+  }
+}
+
 std::shared_ptr<AttemptState> Attempts::by_key(const std::string& key) const {
   const auto found = by_key_hash_.find(files::sha256(key));
   return found == by_key_hash_.end() ? nullptr : found->second;

@@ -102,8 +102,18 @@ asio::awaitable<ChatCall::Failure> ChatCall::prepare() {
   auto made = co_await make_prompt(context_, request_, attempt_.get());
   if (auto* error = std::get_if<ApiError>(&made)) co_return std::move(*error);
   prompt_ = std::move(std::get<Prompt>(made));
+  note_arrivals();
   if (auto failure = plan_choices()) co_return failure;
   co_return interrupted();
+}
+
+// Whoever sends a reply back has received it, even if the connection that it came by broke.
+void ChatCall::note_arrivals() {
+  if (!attempt_) return;
+  for (const auto call : prompt_.match.calls) {
+    parts_.calls->mark_delivered(call, attempt_->opening.attempt, true);
+    attempt_->summary.num_delivered = std::max(attempt_->summary.num_delivered, 1U);
+  }
 }
 
 ChatCall::Failure ChatCall::plan_choices() {
@@ -112,7 +122,10 @@ ChatCall::Failure ChatCall::plan_choices() {
   const auto max =
       reply_tokens_max(parts_.config->sampling, attempt_ != nullptr, request_, prompt_.ids.size(),
                        parts_.generator->context_tokens_max());
-  if (const auto* error = std::get_if<ApiError>(&max)) return *error;
+  if (const auto* error = std::get_if<ApiError>(&max)) {
+    if (attempt_) attempt_->summary.hit_context = true;
+    return *error;
+  }
   decision.params.max_tokens = std::get<std::uint32_t>(max);
   auto hidden_ids = parts_.end_ids;
   hidden_ids.insert(hidden_ids.end(), request_.stop_ids.begin(), request_.stop_ids.end());
@@ -146,6 +159,7 @@ ChatCall::Failure ChatCall::submit() {
         std::move(request), [this, i](GenerateDelta delta) { on_delta(i, std::move(delta)); });
     if (submitted.ok()) continue;
     choices_[i].sequence.reset();
+    note_machine_error(submitted.error());
     return from_error(submitted.error());
   }
   // Only a prompt that was sampled from counts, so that a full queue changes no later draw.
@@ -187,9 +201,9 @@ asio::awaitable<ChatCall::Failure> ChatCall::take(std::uint32_t choice, Generate
   const auto error = delta.error;
   const auto piece = taken.stream.push(std::move(delta));
   if (error || taken.stream.finish() == FinishReason::aborted) {
-    if (attempt_ && (!error || error->code == Code::internal || error->code == Code::unavailable))
-      attempt_->summary.saw_engine_error = true;
-    co_return from_error(error ? *error : Error{Code::unavailable, "the reply was ended by the daemon"});
+    const Error failed = error ? *error : Error{Code::unavailable, "the reply was ended by the daemon"};
+    note_machine_error(failed);
+    co_return from_error(failed);
   }
   if (request_.is_stream) unsent_ += wire_->piece(choice, piece);
   if (!taken.stream.finish()) co_return std::nullopt;

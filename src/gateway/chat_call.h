@@ -46,6 +46,7 @@ class ChatCall {
   Failure admit();
   boost::asio::awaitable<Failure> pass_gate();
   boost::asio::awaitable<Failure> prepare();
+  void note_arrivals();
   Failure plan_choices();
   std::uint64_t key_of(std::uint32_t choice, bool uses_client_seed, std::uint64_t nth_identical) const;
   Failure submit();
@@ -59,6 +60,7 @@ class ChatCall {
   boost::asio::awaitable<Failure> record(std::uint32_t choice);
   boost::asio::awaitable<void> abandon();
   boost::asio::awaitable<void> tell(ApiError error);
+  void note_machine_error(const Error& error);
   void mark_recorded(bool is_delivered);
 
   // Consumes nothing; returns when notified or after a sign of life was sent.

@@ -35,16 +35,18 @@ asio::awaitable<ChatCall::Failure> ChatCall::record(std::uint32_t choice) {
   const auto result = co_await parts_.calls->record(std::move(call));
   if (!result.ok()) {
     log::error(cat("a call could not be recorded: ", result.error().message));
+    note_machine_error(result.error());
     co_return from_error(result.error());
   }
   recorded_.push_back(id);
   if (attempt_)
     attempt_->calls.add(prompt_.match, prompt_.tail_text, prompt_.tail_ids,
-                        parts_.tokenizer->decode(reply_ids, true), reply_ids);
+                        parts_.tokenizer->decode(reply_ids, true), reply_ids, id);
   co_return std::nullopt;
 }
 
 asio::awaitable<ChatCall::Failure> ChatCall::deliver() {
+  if (attempt_) attempt_->summary.hit_context = false;
   if (attempt_)
     attempt_->summary.hit_length = std::any_of(choices_.begin(), choices_.end(), [](const auto& choice) {
       return choice.stream.finish() == FinishReason::length;
@@ -98,6 +100,12 @@ asio::awaitable<void> ChatCall::tell(ApiError error) {
   } else {
     co_await reply_.end(to_json(error));
   }
+}
+
+// The attempt is tried again rather than trained: it was not the policy's doing.
+void ChatCall::note_machine_error(const Error& error) {
+  const bool is_ours = error.code == Code::internal || error.code == Code::unavailable || error.code == Code::overloaded;
+  if (attempt_ && is_ours) attempt_->summary.saw_engine_error = true;
 }
 
 void ChatCall::mark_recorded(bool is_delivered) {

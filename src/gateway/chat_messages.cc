@@ -31,17 +31,6 @@ MaybeError join_parts(Json& message, const std::string& where) {
   return std::nullopt;
 }
 
-void open_arguments(Json& message) {
-  const auto calls = message.find("tool_calls");
-  if (calls == message.end() || !calls->is_array()) return;
-  for (auto& call : *calls) {
-    if (!call.is_object() || !call.contains("function") || !call["function"].is_object()) continue;
-    auto& function = call["function"];
-    if (!function.contains("arguments") || !function["arguments"].is_string()) continue;
-    auto arguments = Json::parse(function["arguments"].get_ref<const std::string&>(), nullptr, false);
-    if (arguments.is_object()) function["arguments"] = std::move(arguments);
-  }
-}
 }  // namespace
 
 MaybeError normalise_messages(Json& messages) {
@@ -54,7 +43,6 @@ MaybeError normalise_messages(Json& messages) {
       return invalid_request(cat("'", where, ".role' must be a string"), where);
     if (*role == "developer") *role = "system";
     if (auto error = join_parts(message, where)) return error;
-    open_arguments(message);
   }
   return std::nullopt;
 }

@@ -7,7 +7,7 @@
 
 namespace corisco::gateway {
 // In place: parts of text become one text (joined by a line break, as vLLM does for templates that
-// take texts), "developer" becomes "system", a tool call's arguments become an object.
+// take texts), "developer" becomes "system".
 // Images, audio and files are refused by name.
 std::optional<ApiError> normalise_messages(Json& messages);
 }  // namespace corisco::gateway

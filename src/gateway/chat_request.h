@@ -21,7 +21,7 @@ struct ClientSampling {
 
 struct ChatRequest {
   std::string model;                     // any name; empty: none was sent
-  std::string messages_json;             // for the template: contents are texts, arguments objects
+  std::string messages_json;             // for the template: contents are texts
   std::string sent_messages_json;        // as they came
   std::string tools_json;                // empty: none
   std::string template_kwargs_json;      // chat_template_kwargs; empty: none

@@ -7,6 +7,7 @@ struct CallTree::Node {
   const Node* parent = nullptr;
   std::string text;
   std::vector<TokenId> ids;
+  CallId call;
   std::vector<std::unique_ptr<Node>> children;
 };
 
@@ -44,18 +45,21 @@ CallTree::Match CallTree::find(std::string_view rendering) const {
   match.node = found;
   std::vector<const Node*> path;
   for (const auto* node = found; node != nullptr; node = node->parent) path.push_back(node);
-  for (auto node = path.rbegin(); node != path.rend(); ++node)
+  for (auto node = path.rbegin(); node != path.rend(); ++node) {
     match.ids.insert(match.ids.end(), (*node)->ids.begin(), (*node)->ids.end());
+    if (*node != root_.get()) match.calls.push_back((*node)->call);
+  }
   return match;
 }
 
 void CallTree::add(const Match& match, std::string_view tail_text, const std::vector<TokenId>& tail_ids,
-                   std::string_view reply_text, const std::vector<TokenId>& reply_ids) {
+                   std::string_view reply_text, const std::vector<TokenId>& reply_ids, CallId call) {
   // Nodes live as long as the tree and are never changed but for their children.
   auto* parent = match.node == nullptr ? root_.get() : const_cast<Node*>(match.node);
   auto node = std::make_unique<Node>();
   node->parent = parent;
   node->text = cat(tail_text, reply_text);
+  node->call = call;
   node->ids = tail_ids;
   node->ids.insert(node->ids.end(), reply_ids.begin(), reply_ids.end());
   parent->children.push_back(std::move(node));

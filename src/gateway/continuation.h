@@ -27,6 +27,7 @@ class CallTree {
     const Node* node = nullptr;          // null: goes on from nothing
     std::size_t text_bytes = 0;          // of the rendering that the node covers
     std::vector<TokenId> ids;            // of exactly that text
+    std::vector<CallId> calls;           // whose replies it contains
   };
   // The longest earlier prompt with its reply that the rendering begins with.
   Match find(std::string_view rendering) const;
@@ -34,7 +35,7 @@ class CallTree {
   // A finished call: it went on from match (as find gave it), with tail_text encoded as tail_ids;
   // reply_text is its reply decoded with control tokens kept.
   void add(const Match& match, std::string_view tail_text, const std::vector<TokenId>& tail_ids,
-           std::string_view reply_text, const std::vector<TokenId>& reply_ids);
+           std::string_view reply_text, const std::vector<TokenId>& reply_ids, CallId call);
   bool empty() const;
 
  private:

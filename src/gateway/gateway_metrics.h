@@ -13,7 +13,8 @@ class GatewayMetrics {
   void overridden(const std::string& parameter);
   void continued(bool is_continued);
 
-  metrics::Gauge& in_flight;
+  metrics::Gauge& in_flight;           // set by RequestInFlight
+  int num_in_flight = 0;
   metrics::Gauge& held;
   metrics::Gauge& connections;
   metrics::Histogram& request_seconds;
@@ -22,5 +23,17 @@ class GatewayMetrics {
 
  private:
   metrics::Registry& registry_;
+};
+
+// Counts a request while it lives.
+class RequestInFlight {
+ public:
+  explicit RequestInFlight(GatewayMetrics& metrics) : metrics_(metrics) { metrics_.in_flight.set(++metrics_.num_in_flight); }
+  ~RequestInFlight() { metrics_.in_flight.set(--metrics_.num_in_flight); }
+  RequestInFlight(const RequestInFlight&) = delete;
+  RequestInFlight& operator=(const RequestInFlight&) = delete;
+
+ private:
+  GatewayMetrics& metrics_;
 };
 }  // namespace corisco::gateway

@@ -47,17 +47,21 @@ OrApiError<Reply> open_rollout(RolloutPort& rollouts, const std::string& body,
   if (auto* error = std::get_if<ApiError>(&parsed)) return std::move(*error);
   JsonFields fields(std::get<Json>(parsed));
   const auto* task = fields.find("task");
-  if (task == nullptr || !task->is_object()) return invalid_request("'task' must be an object", "task");
   const auto mode = fields.text("mode");
   if (fields.problem()) return *fields.problem();
-  if (!mode.empty() && mode != "train" && mode != "val")
-    return invalid_request("'mode' must be \"train\" or \"val\"", "mode");
-  const auto opened = rollouts.open_external(task->dump(), mode == "val" ? Mode::val : Mode::train);
+  if (task != nullptr && !task->is_object()) return invalid_request("'task' must be an object", "task");
+  if (!mode.empty() && mode != "val")
+    return invalid_request("'mode' can only be \"val\": a training rollout takes its task from rollouts.tasks; "
+                           "leave out 'task' and 'mode' to be given the next one", "mode");
+  if (task == nullptr && !mode.empty()) return invalid_request("'mode' needs a 'task'", "task");
+  const auto opened = task == nullptr ? rollouts.take_waiting() : rollouts.open_external(task->dump());
   if (!opened.ok()) return from_error(opened.error());
   const auto& rollout = opened.value();
   const auto base = cat(server_url, rollout.base_url_path);
   return json_reply(201, {{"rollout_id", rollout.attempt.rollout.value},
                           {"attempt", rollout.attempt.attempt},
+                          {"mode", to_string(rollout.mode)},
+                          {"task", Json::parse(rollout.task_json, nullptr, false)},
                           {"base_url", cat(base, "/v1")},
                           {"api_key", rollout.key},
                           {"reward_url", cat(base, "/events")}});

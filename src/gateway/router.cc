@@ -92,6 +92,7 @@ Plan Router::plan(const Head& head, bool is_loopback) const {
 }
 
 asio::awaitable<void> Router::answer(Plan plan, const Head& head, std::string body, ReplyWriter& reply) {
+  const RequestInFlight in_flight(context_.metrics);
   if (plan.refusal) {
     co_await reply.whole(std::move(*plan.refusal));
   } else if (plan.route.kind == RouteKind::chat_completions) {

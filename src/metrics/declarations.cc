@@ -67,7 +67,7 @@ const Table kSamples{
      "corisco_samples_tokens_untrained_total",
      "Sampled tokens left without a loss, by reason.",
      {"reason"}},
-    {Kind::counter, "corisco_samples_groups_total", "Groups opened, completed and dropped.", {"state"}},
+    {Kind::counter, "corisco_samples_groups_total", "Groups opened and complete.", {"state"}},
     {Kind::counter, "corisco_samples_journal_bytes_total", "Bytes written to the journal."},
     {Kind::gauge, "corisco_samples_journal_waiting_bytes", "Bytes that wait for the journal's writer."},
     {Kind::histogram,

@@ -129,7 +129,8 @@ struct ChosenLogprobs : torch::autograd::Function<ChosenLogprobs> {
     const auto saved = context->get_saved_variables();
     const at::Tensor &hidden = saved[0], &head = saved[1], &targets = saved[2];
     const double temperature = context->saved_data["temperature"].toDouble();
-    at::Tensor hidden_gradient = at::empty_like(hidden), head_gradient;
+    at::Tensor hidden_gradient = at::empty_like(hidden);
+    GradientSum head_gradient(head);
     for (std::int64_t row = 0; row < hidden.size(0); row += kLogitRows) {
       const std::int64_t count = std::min(kLogitRows, hidden.size(0) - row);
       const at::Tensor part = hidden.narrow(0, row, count);
@@ -139,10 +140,9 @@ struct ChosenLogprobs : torch::autograd::Function<ChosenLogprobs> {
       logits = logits.to(head.scalar_type());
       at::Tensor to = hidden_gradient.narrow(0, row, count);
       at::mm_out(to, logits, head);
-      const at::Tensor added = weight_gradient(head, logits, part);
-      if (added.defined()) head_gradient = head_gradient.defined() ? head_gradient + added : added;
+      head_gradient.add(logits, part);
     }
-    return {hidden_gradient, head_gradient, {}, {}};
+    return {hidden_gradient, head_gradient.take(), {}, {}};
   }
 };
 

@@ -96,7 +96,8 @@ struct LogprobsFunction : Function<LogprobsFunction> {
     const auto capsule = context->saved_data["products"].toCapsule();
     const auto* holder = static_cast<const ProductsHolder*>(capsule.get());
     const at::Tensor given = gradients[0].to(at::kFloat).contiguous();
-    at::Tensor hidden_gradient = at::empty_like(hidden), head_gradient;
+    at::Tensor hidden_gradient = at::empty_like(hidden);
+    GradientSum head_gradient(head);
     for (std::int64_t row = 0; row < hidden.size(0); row += kChunkRows) {
       at::Tensor logits = chunk_logits(*holder->products, hidden, head, row);
       to_gradient(logits, log_sums.const_data_ptr<float>() + row, targets.data() + row,
@@ -104,11 +105,9 @@ struct LogprobsFunction : Function<LogprobsFunction> {
       logits = logits.to(head.scalar_type());
       at::Tensor rows = hidden_gradient.narrow(0, row, logits.size(0));
       at::mm_out(rows, logits, head);
-      if (!head.requires_grad()) continue;
-      const at::Tensor part = weight_gradient(head, logits, hidden.narrow(0, row, logits.size(0)));
-      if (part.defined()) head_gradient = head_gradient.defined() ? head_gradient.add_(part) : part;
+      if (head.requires_grad()) head_gradient.add(logits, hidden.narrow(0, row, logits.size(0)));
     }
-    return {hidden_gradient, head_gradient, {}, {}, {}};
+    return {hidden_gradient, head_gradient.take(), {}, {}, {}};
   }
 };
 }  // namespace

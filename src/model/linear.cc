@@ -118,6 +118,20 @@ at::Tensor weight_gradient(const at::Tensor& weight, const at::Tensor& gradient,
   return {};
 }
 
+void GradientSum::add(const at::Tensor& gradient, const at::Tensor& x) {
+  if (weight_.scalar_type() == at::kFloat) {
+    const at::Tensor part = weight_gradient(weight_, gradient, x);
+    if (part.defined()) sum_ = sum_.defined() ? sum_.add_(part) : part;
+  } else {
+    const at::Tensor part = at::mm(gradient.t(), x).to(at::kFloat);
+    wide_ = wide_.defined() ? wide_.add_(part) : part;
+  }
+}
+
+at::Tensor GradientSum::take() {
+  return wide_.defined() ? pass_gradient(weight_, wide_.to(weight_.scalar_type())) : sum_;
+}
+
 at::Tensor pass_gradient(const at::Tensor& parameter, const at::Tensor& gradient) {
   if (!parameter.is_leaf()) return gradient;
   at::Tensor& sum = parameter.mutable_grad();

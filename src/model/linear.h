@@ -41,6 +41,15 @@ class Products {
 at::Tensor weight_gradient(const at::Tensor& weight, const at::Tensor& gradient, const at::Tensor& x);
 // The same for a value that was computed already.
 at::Tensor pass_gradient(const at::Tensor& parameter, const at::Tensor& gradient);
+// A weight's gradient over chunks of rows: 16-bit weights' is summed in float32.
+class GradientSum {
+ public:
+  explicit GradientSum(at::Tensor weight) : weight_(std::move(weight)) {}
+  void add(const at::Tensor& gradient, const at::Tensor& x);
+  at::Tensor take();                     // as weight_gradient
+ private:
+  at::Tensor weight_, sum_, wide_;
+};
 
 // x weight^T, tile by tile, the last one padded with zeros.
 at::Tensor tiled_product(const at::Tensor& x, const at::Tensor& weight, std::int64_t tile_rows);

@@ -34,8 +34,14 @@ at::Tensor LlamaDecoder::hidden(const ForwardInput& input) {
   at::Tensor stream = ops_->embed(weights_.embedding, input.token_ids), addend;
   for (std::size_t i = 0; i < weights_.layers.size(); ++i) {
     addend = layer(weights_.layers[i], i, stream, addend, pass, input.cache);
+    if (between_layers_ && input.cache == nullptr) pause_after(addend);
   }
   return ops_->norm(stream, addend, weights_.final_norm).output;
+}
+
+void LlamaDecoder::pause_after(const at::Tensor& layer_output) const {
+  between_layers_();
+  if (layer_output.requires_grad()) layer_output.register_hook([this](const at::Tensor&) { between_layers_(); });
 }
 
 at::Tensor LlamaDecoder::layer(const LayerWeights& weights, std::size_t index, at::Tensor& stream,

@@ -14,6 +14,7 @@ class LlamaDecoder final : public Decoder {
   LlamaDecoder(DecoderConfig config, LlamaWeights weights, OpsKind kind, bool deterministic);
 
   at::Tensor hidden(const ForwardInput& input) override;
+  void set_between_layers(std::function<void()> call) override { between_layers_ = std::move(call); }
   at::Tensor logits(const at::Tensor& hidden) override;
   at::Tensor selected_logprobs(const at::Tensor& hidden, const std::vector<std::int64_t>& targets,
                                float temperature) override;
@@ -28,6 +29,7 @@ class LlamaDecoder final : public Decoder {
  private:
   at::Tensor layer(const LayerWeights& weights, std::size_t index, at::Tensor& stream,
                    const at::Tensor& addend, const std::shared_ptr<Pass>& pass, KvStore* cache) const;
+  void pause_after(const at::Tensor& layer_output) const;
   void check(const ForwardInput& input) const;
 
   const DecoderConfig config_;
@@ -35,5 +37,6 @@ class LlamaDecoder final : public Decoder {
   const OpsKind kind_;
   const bool deterministic_;
   const std::unique_ptr<Ops> ops_;
+  std::function<void()> between_layers_;
 };
 }  // namespace corisco::model

@@ -17,6 +17,7 @@ std::string end_in_words(const ProcessEnd& end) {
     case ProcessEnd::How::exited: return cat("ended with exit status ", end.code);
     case ProcessEnd::How::signalled: return cat("was ended by signal ", end.code);
     case ProcessEnd::How::killed: return "was ended by the daemon";
+    case ProcessEnd::How::over_limit: return cat("was ended: ", end.error);
     case ProcessEnd::How::not_started: return cat("was not started: ", end.error);
   }
   return "ended";
@@ -45,6 +46,7 @@ void Controller::State::start_attempt(OpenRollout& rollout) {
   rollout.started = rollout.since;
   rollout.summary.reset();
   rollout.api_key.clear();
+  rollout.posted.reset();
   rollout.is_ending = rollout.was_timed_out = false;
   parts.metrics->counter("corisco_rollouts_attempts_total").add();
   if (auto launched = launch_harness(rollout); !launched.ok()) {
@@ -82,10 +84,10 @@ void Controller::State::on_harness_end(OpenRollout& rollout, const ProcessEnd& e
       0.0, seconds_between(rollout.started, parts.clock->now()) - summary.held_seconds);
   rollout.is_ending = false;
   rollout.outcome = classify({end.how, end.code, is_stopping, rollout.was_timed_out,
-                              summary.num_calls, summary.num_delivered, summary.hit_call_cap,
+                              summary.num_calls, summary.num_delivered, summary.hit_cap,
                               summary.hit_length, summary.saw_engine_error});
   const auto next = next_after(rollout.outcome, false, rollout.attempt,
-                               parts.config->rollouts.attempts_max, rollout.is_external);
+                               parts.config->rollouts.attempts_max, rollout.can_retry);
   if (next == Next::grade) {
     grade(rollout);
     return;

@@ -14,8 +14,6 @@ namespace corisco::rollouts {
 namespace {
 constexpr std::chrono::milliseconds kLookAgain{100};   // time limits are kept to about this
 constexpr std::uint32_t kTimeoutGraceMs = 2000;
-// Externally opened rollouts come after every drawn task in a batch's order.
-constexpr std::uint64_t kExternalOccurrence = 1ULL << 40;
 
 std::string absolute(const std::string& path) {
   std::error_code error;
@@ -144,6 +142,7 @@ Result<GroupId> Controller::open_group(const Task& task, std::uint64_t occurrenc
     OpenRollout rollout;
     rollout.spec = {RolloutId{state_->next_rollout++}, group, occurrence, sibling, Mode::train,
                     task.id, task.json};
+    rollout.is_external = state_->parts.config->rollouts.harness.external;
     CORISCO_CHECK(state_->open(std::move(rollout)));
   }
   return group;
@@ -155,29 +154,42 @@ Result<RolloutId> Controller::open_validation(const Task& task, std::uint64_t oc
   const RolloutId id{state_->next_rollout++};
   OpenRollout rollout;
   rollout.spec = {id, GroupId{}, occurrence, repeat, Mode::val, task.id, task.json};
+  rollout.is_external = state_->parts.config->rollouts.harness.external;
   CORISCO_CHECK(state_->open(std::move(rollout)));
   return id;
 }
 
-Result<Controller::External> Controller::open_external(std::string task_json, Mode mode) {
+Result<Controller::External> Controller::open_external(std::string task_json) {
   if (state_->is_stopping) return Error{Code::cancelled, "the daemon is stopping"};
   const RolloutId id{state_->next_rollout};
   CORISCO_TRY(Task task, parse_task(std::move(task_json), cat("external-", id)));
   ++state_->next_rollout;
   OpenRollout rollout;
-  rollout.spec = {id, GroupId{}, kExternalOccurrence + id.value, 0, mode, task.id, task.json};
+  rollout.spec = {id, GroupId{}, id.value, 0, Mode::val, task.id, task.json};
   rollout.is_external = true;
-  if (mode == Mode::train) {
-    rollout.spec.group = GroupId{state_->next_group++};
-    CORISCO_CHECK(
-        state_->parts.ports.open_group(rollout.spec.group, rollout.spec.task_occurrence, 1));
-  }
+  rollout.can_retry = false;
   CORISCO_CHECK(state_->open(std::move(rollout)));
-  const AttemptKey attempt{id, 1};
-  state_->start_attempt(*state_->find(attempt));
-  const OpenRollout* opened = state_->find(attempt);
-  if (opened == nullptr) return Error{Code::unavailable, "the attempt could not be opened; see the log"};
-  return External{attempt, opened->api_key};
+  return state_->start_external(*state_->find({id, 1}));
+}
+
+Result<Controller::External> Controller::take_waiting() {
+  if (!state_->parts.config->rollouts.harness.external) {
+    return Error{Code::conflict, "the daemon starts the harnesses itself: set rollouts.harness.external, or give a task"};
+  }
+  for (auto& [id, rollout] : state_->rollouts) {
+    if (rollout.state == RolloutState::queued) return state_->start_external(rollout);
+  }
+  return Error{Code::conflict, "no rollout waits for a harness now: ask again in a moment"};
+}
+
+Result<Controller::External> Controller::State::start_external(OpenRollout& rollout) {
+  const AttemptKey attempt = rollout.key();
+  const Mode mode = rollout.spec.mode;
+  const std::string task_json = rollout.spec.task_json;
+  start_attempt(rollout);              // which may end it
+  const OpenRollout* started = find(attempt);
+  if (started == nullptr) return Error{Code::unavailable, "the attempt could not be opened; see the log"};
+  return External{attempt, started->api_key, mode, task_json};
 }
 
 Result<void> Controller::finish_external(AttemptKey attempt) {

@@ -16,7 +16,8 @@ using Summary = ControllerPorts::Summary;
 
 struct OpenRollout {
   RolloutSpec spec;
-  bool is_external = false;
+  bool is_external = false;            // its harness runs elsewhere
+  bool can_retry = true;               // somebody would start a further attempt
   std::uint32_t attempt = 1;
   RolloutState state = RolloutState::queued;
   TimePoint since;                     // of state
@@ -45,6 +46,8 @@ struct Controller::State : std::enable_shared_from_this<Controller::State> {
   OpenRollout* find(AttemptKey attempt);
   void move(OpenRollout& rollout, RolloutState to);
   std::size_t num_running() const;
+
+  Result<Controller::External> start_external(OpenRollout& rollout);
 
   // attempt_steps.cc: one attempt, from its start to its outcome
   void start_attempt(OpenRollout& rollout);

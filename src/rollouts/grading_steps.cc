@@ -1,4 +1,6 @@
 // The reward of a rollout whose harness has ended: read, asked for, judged.
+#include <unistd.h>
+
 #include "corisco/base/log.h"
 #include "corisco/base/strings.h"
 #include "rollouts/controller_state.h"
@@ -47,6 +49,7 @@ Graded Controller::State::read_reward_file(const OpenRollout& rollout) const {
 void Controller::State::start_grader(OpenRollout& rollout) {
   rollout.was_timed_out = false;       // from here on it speaks of the grader
   const LaunchContext context = context_of(rollout);
+  ::unlink(context.folder.result_file.c_str());  // the harness's own, not a grade
   const GraderView view{parts.ports.transcript_json(rollout.key()), to_string(rollout.outcome),
                         tail_of(context.folder.output_file, kGraderBytesMax).value_or("")};
   if (rollout.is_external) {
@@ -85,7 +88,9 @@ Graded Controller::State::read_grader(const OpenRollout& rollout, const ProcessE
   const auto folder = attempt_folder(parts.run_folder, rollout.key());
   if (reward.source == "python") {
     const auto result = tail_of(folder.result_file, 1U << 20);
-    if (result) return graded_from(parse_function_reward(*result));
+    const Graded graded = result ? graded_from(parse_function_reward(*result)) : Graded{};
+    const bool ended_well = end.how == ProcessEnd::How::exited && end.code == 0;
+    if (graded.how == Graded::How::failed || (graded.how == Graded::How::rewarded && ended_well)) return graded;
   }
   const auto output = tail_of(folder.grader_output_file, kGraderBytesMax).value_or("");
   if (reward.source == "command" && end.how == ProcessEnd::How::exited && end.code == 0) {
@@ -108,7 +113,7 @@ void Controller::State::decide(OpenRollout& rollout, const Graded& graded) {
     note_infrastructure_failure(rollout, verdict.outcome, graded.note);
   }
   const auto next = next_after(verdict.outcome, true, rollout.attempt,
-                               parts.config->rollouts.attempts_max, rollout.is_external);
+                               parts.config->rollouts.attempts_max, rollout.can_retry);
   if (next == Next::retry) {
     retry(rollout);
   } else {

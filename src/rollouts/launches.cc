@@ -60,6 +60,8 @@ Result<Launch> harness_launch(const LaunchContext& context) {
   launch.result_file = context.folder.result_file;
   launch.output_bytes_max = rollouts.output_bytes_max;
   launch.memory_mb_max = rollouts.memory_mb_max;
+  launch.tree_memory_mb_max = rollouts.tree_memory_mb_max;
+  launch.tree_processes_max = rollouts.tree_processes_max;
   return launch;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <cstdint>
 #include <functional>
 #include <set>
 #include <vector>
@@ -12,6 +13,14 @@
 namespace corisco::rollouts {
 // All descendants but those in except and below them. A snapshot: look again until there are none.
 std::vector<pid_t> descendants(const std::set<pid_t>& except = {});
+
+struct TreeUse {
+  std::uint64_t num_processes = 0;
+  std::uint64_t resident_bytes = 0;    // without what files back
+};
+// Of each root's descendants, without the root, in one look at /proc.
+std::vector<TreeUse> uses_below(const std::vector<pid_t>& roots);
+
 void signal_all(const std::vector<pid_t>& pids, int signal);
 // Stops them first, so that a fork bomb cannot outrun the look, then kills what it found.
 void kill_descendants(const std::set<pid_t>& except = {});

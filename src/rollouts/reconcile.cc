@@ -30,7 +30,7 @@ std::vector<Step> reconcile(const std::vector<Seen>& seen, const Bounds& bounds,
     if (holds_process(rollout)) ++num_held;
   }
   for (const auto& rollout : seen) {
-    if (rollout.state != RolloutState::queued || rollout.is_ending) continue;
+    if (rollout.state != RolloutState::queued || rollout.is_ending || rollout.is_external) continue;
     if (num_held >= bounds.processes_max) break;
     steps.emplace_back(StartAttempt{rollout.attempt});
     ++num_held;
@@ -46,8 +46,9 @@ Outcome classify(const HarnessEnd& end) {
   // A first reply that took the whole time is the policy's doing, no call at all is not.
   if (end.was_timed_out) return end.num_calls > 0 ? Outcome::timed_out : Outcome::spawn_failed;
   if (end.num_delivered == 0) return Outcome::spawn_failed;
+  if (end.how == How::over_limit) return Outcome::limit_exceeded;
   // Whatever a harness does about the refusal that the cap makes: the cap is why it ended.
-  if (end.hit_call_cap) return Outcome::truncated;
+  if (end.hit_cap) return Outcome::truncated;
   if (end.how != How::exited || end.code != 0) return Outcome::harness_crashed;
   return end.hit_length ? Outcome::truncated : Outcome::completed;
 }
@@ -68,9 +69,9 @@ Verdict judge(Outcome outcome, const Graded& graded, double minimum) {
 }
 
 Next next_after(Outcome outcome, bool has_verdict, std::uint32_t attempt, std::uint32_t attempts_max,
-                bool is_external) {
+                bool can_retry) {
   if (is_trained(outcome)) return has_verdict ? Next::finish : Next::grade;
-  if (outcome == Outcome::cancelled || is_external || attempt >= attempts_max) return Next::finish;
+  if (outcome == Outcome::cancelled || !can_retry || attempt >= attempts_max) return Next::finish;
   return Next::retry;
 }
 }  // namespace corisco::rollouts

@@ -46,7 +46,7 @@ struct HarnessEnd {
   bool was_cancelled = false;
   bool was_timed_out = false;
   std::uint32_t num_calls = 0, num_delivered = 0;
-  bool hit_call_cap = false, hit_length = false, saw_engine_error = false;
+  bool hit_cap = false, hit_length = false, saw_engine_error = false;
 };
 // DESIGN.md section 4, invariant 6.
 Outcome classify(const HarnessEnd& end);
@@ -73,5 +73,5 @@ Verdict judge(Outcome outcome, const Graded& graded, double minimum);
 enum class Next : std::uint8_t { grade, retry, finish };
 // After a harness's end (has_verdict false) or a verdict (true).
 Next next_after(Outcome outcome, bool has_verdict, std::uint32_t attempt, std::uint32_t attempts_max,
-                bool is_external);
+                bool can_retry);
 }  // namespace corisco::rollouts

@@ -23,6 +23,7 @@ using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 constexpr milliseconds kSupervisorGrace{2000};  // past a kill's own grace
 constexpr milliseconds kSweepAgain{5};
+constexpr milliseconds kWatchLimits{1000};
 constexpr milliseconds kEndGrace{400};          // for supervisors, once the daemon is gone
 
 std::array<FileDescriptor, 2> make_pair() {
@@ -83,6 +84,7 @@ void SpawnerProcess::wait_and_serve() {
   }
   reap([this](pid_t pid, int) { note_reaped(pid); });
   kill_overdue_supervisors();
+  watch_limits();
   sweep();
   if (fds[0].revents != 0) obey_daemon();
 }
@@ -148,7 +150,7 @@ void SpawnerProcess::start(Launch launch, const std::string& body) {
   } else if (launch.python_function.empty()) {
     start_command(launch, std::move(ours), std::move(theirs));
   } else if (is_interpreter_ready_) {
-    trees_[launch.attempt].supervisor = FrameStream(std::move(ours));
+    add_tree(launch, std::move(ours));
     interpreter_.send(wire::Type::launch, body, std::move(theirs));
   } else {
     report({launch.attempt, ProcessEnd::How::not_started, 0,
@@ -166,9 +168,15 @@ void SpawnerProcess::start_command(const Launch& launch, FileDescriptor ours,
     return;
   }
   supervisors_.insert(pid);
+  add_tree(launch, std::move(ours)).pid = pid;
+}
+
+SpawnerProcess::Tree& SpawnerProcess::add_tree(const Launch& launch, FileDescriptor ours) {
   Tree& tree = trees_[launch.attempt];
   tree.supervisor = FrameStream(std::move(ours));
-  tree.pid = pid;
+  tree.memory_mb_max = launch.tree_memory_mb_max;
+  tree.processes_max = launch.tree_processes_max;
+  return tree;
 }
 
 void SpawnerProcess::kill(const wire::Kill& kill) {
@@ -188,7 +196,7 @@ void SpawnerProcess::serve_tree(AttemptKey attempt, Tree& tree, short events) {
       const auto pid = static_cast<pid_t>(wire::decode_pid(frame->body).value_or(0));
       tree.pid = pid;
     } else if (frame->type == wire::Type::end) {
-      daemon_.send(wire::Type::end, frame->body);
+      forward_end(tree, frame->body);
       trees_.erase(attempt);
       return;
     }
@@ -196,6 +204,47 @@ void SpawnerProcess::serve_tree(AttemptKey attempt, Tree& tree, short events) {
   if (is_there) return;
   trees_.erase(attempt);
   lost_.insert(attempt);
+}
+
+void SpawnerProcess::forward_end(const Tree& tree, const std::string& body) {
+  auto end = wire::decode_end(body);
+  if (!end || tree.over_limit.empty()) return daemon_.send(wire::Type::end, body);
+  end->how = ProcessEnd::How::over_limit;
+  end->error = tree.over_limit;
+  report(*end);
+}
+
+bool SpawnerProcess::has_limits() const {
+  return std::any_of(trees_.begin(), trees_.end(), [](const auto& entry) {
+    return entry.second.memory_mb_max > 0 || entry.second.processes_max > 0;
+  });
+}
+
+// One look at /proc for all trees. A supervisor does not count: it is ours.
+void SpawnerProcess::watch_limits() {
+  const auto now = SteadyClock::now();
+  if (!has_limits() || now < limits_watched_at_ + kWatchLimits) return;
+  limits_watched_at_ = now;
+  std::vector<pid_t> roots;
+  std::vector<AttemptKey> attempts;
+  for (const auto& [attempt, tree] : trees_) {
+    if (tree.pid == 0 || !tree.over_limit.empty()) continue;
+    roots.push_back(tree.pid);
+    attempts.push_back(attempt);
+  }
+  const auto uses = uses_below(roots);
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    Tree& tree = trees_.at(attempts[i]);
+    const std::uint64_t megabytes = uses[i].resident_bytes >> 20;
+    if (tree.memory_mb_max > 0 && megabytes > tree.memory_mb_max) {
+      tree.over_limit = cat("its processes held ", megabytes, " MB (rollouts.tree_memory_mb_max is ",
+                            tree.memory_mb_max, ")");
+    } else if (tree.processes_max > 0 && uses[i].num_processes > tree.processes_max) {
+      tree.over_limit = cat("it had ", uses[i].num_processes, " processes (rollouts.tree_processes_max is ",
+                            tree.processes_max, ")");
+    }
+    if (!tree.over_limit.empty()) kill({attempts[i], 0});
+  }
 }
 
 void SpawnerProcess::note_reaped(pid_t pid) {
@@ -242,7 +291,8 @@ int SpawnerProcess::milliseconds_to_wait() const {
   const bool waits_for_kill = std::any_of(trees_.begin(), trees_.end(), [](const auto& entry) {
     return entry.second.kill_supervisor_at.has_value();
   });
-  return waits_for_kill ? 200 : -1;
+  if (waits_for_kill) return 200;
+  return has_limits() ? static_cast<int>(kWatchLimits.count()) : -1;
 }
 
 // Closing its end tells every supervisor to kill its tree; whoever is late is killed from here.

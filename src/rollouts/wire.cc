@@ -110,6 +110,8 @@ std::string encode(const Launch& launch) {
   writer.text(launch.result_file);
   writer.integer(launch.output_bytes_max);
   writer.integer(launch.memory_mb_max);
+  writer.integer(launch.tree_memory_mb_max);
+  writer.integer(launch.tree_processes_max);
   return writer.take();
 }
 
@@ -131,6 +133,8 @@ std::optional<Launch> decode_launch(std::string_view body) {
   launch.result_file = reader.text();
   launch.output_bytes_max = reader.integer<std::uint64_t>();
   launch.memory_mb_max = reader.integer<std::uint64_t>();
+  launch.tree_memory_mb_max = reader.integer<std::uint64_t>();
+  launch.tree_processes_max = reader.integer<std::uint64_t>();
   return if_whole(reader, std::move(launch));
 }
 
@@ -163,7 +167,7 @@ std::optional<ProcessEnd> decode_end(std::string_view body) {
   ProcessEnd end;
   end.attempt = reader.attempt();
   const auto how = reader.integer<std::uint8_t>();
-  if (how > static_cast<std::uint8_t>(ProcessEnd::How::not_started)) return std::nullopt;
+  if (how > static_cast<std::uint8_t>(ProcessEnd::How::over_limit)) return std::nullopt;
   end.how = static_cast<ProcessEnd::How>(how);
   end.code = static_cast<int>(reader.integer<std::uint32_t>());
   end.error = reader.text();

@@ -58,10 +58,20 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
+// Files in the folder and below it, by relative name.
+std::vector<std::string> files_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code problem;
+  for (fs::recursive_directory_iterator it(folder, problem), end; !problem && it != end; it.increment(problem))
+    if (it->is_regular_file()) names.push_back(it->path().lexically_relative(folder).string());
+  std::ranges::sort(names);
+  return names;
+}
+
 // The manifest is written last, so a folder that has one had all its files synced before.
 Result<void> write_manifest(const std::string& folder) {
   Json listed = Json::array();
-  for (const std::string& name : names_in(folder)) {
+  for (const std::string& name : files_in(folder)) {
     const std::string path = folder + "/" + name;
     CORISCO_CHECK(sync_file(path));
     std::error_code problem;

@@ -55,7 +55,10 @@ void Optimizer::collect() {
 
 void Optimizer::clear_gradients() {
   const c10::NoGradGuard no_grad;
-  for (auto& slot : slots_) slot.gradient.zero_();
+  for (auto& slot : slots_) {
+    slot.gradient.zero_();
+    if (slot.has_master()) slot.weight.mutable_grad().reset();  // what a stopped backward left
+  }
 }
 
 double Optimizer::grad_norm() const {

@@ -20,7 +20,7 @@ TokenRow forwarded(const TrainRow& row) { return TokenRow(row.sample->token_ids)
 
 float temperature_of(const TrainRow& row) {
   // Greedy draws record logprobs at temperature 1.
-  return row.sample->temperature == 0 ? 1.0F : row.sample->temperature;
+  return row.sample->temperature < kGreedyBelow ? 1.0F : row.sample->temperature;
 }
 
 class Planner {

@@ -44,7 +44,7 @@ TEST(CheckTogether, TrainingNeedsTasks) {
 
 TEST(CheckTogether, ExactlyOneHarness) {
   const std::string none =
-      "rollouts.harness: needs a command or a python function when run.updates or evaluation.tasks is set\n";
+      "rollouts.harness: needs a command, a python function or external: true when run.updates or evaluation.tasks is set\n";
   EXPECT_EQ(after([](Config& c) { c.rollouts.harness.python = ""; }), none);
   EXPECT_EQ(after([](Config& c) {
               c.rollouts.harness.python = "";
@@ -52,6 +52,13 @@ TEST(CheckTogether, ExactlyOneHarness) {
               c.evaluation.tasks = "/held.jsonl";
             }),
             none);
+  EXPECT_EQ(after([](Config& c) { c.rollouts.harness.external = true; }),
+            "rollouts.harness.external: is given together with a command or a python function; leave one out\n");
+  EXPECT_EQ(after([](Config& c) {
+              c.rollouts.harness.python = "";
+              c.rollouts.harness.external = true;
+            }),
+            "");
   EXPECT_EQ(after([](Config& c) { c.rollouts.harness.command = {"agent"}; }),
             "rollouts.harness.command: is given together with rollouts.harness.python; leave one out\n");
   EXPECT_EQ(after([](Config& c) { c.rollouts.harness.python = "/agent.py"; }),

@@ -136,6 +136,17 @@ TEST(Print, LoadsBackToTheSameConfig) {
   }
 }
 
+TEST(Print, HidesSecrets) {
+  Config config;
+  EXPECT_NE(to_yaml(config).find("admin_key: \"\"\n"), std::string::npos);  // shows that none is set
+  config.gateway.admin_key = "opensesame";
+  config.gateway.static_key = "abracadabra";
+  const std::string yaml = to_yaml(config);
+  EXPECT_NE(yaml.find("admin_key: \"***\"\n"), std::string::npos);
+  EXPECT_EQ(yaml.find("opensesame"), std::string::npos);
+  EXPECT_EQ(yaml.find("abracadabra"), std::string::npos);
+}
+
 TEST(Print, ExplainsEachKeyAndIndentsSections) {
   const std::string yaml = to_yaml(Config{});
   EXPECT_EQ(yaml.find("run:\n  # The run's folder is folder/name, or folder/name-2, ... if that exists.\n"

@@ -28,6 +28,7 @@ class FakeDecoder final : public model::Decoder {
     return row_of(hash_words({hash_ids(context), weights}), vocabulary);
   }
 
+  void set_between_layers(std::function<void()>) override {}
   at::Tensor hidden(const model::ForwardInput& input) override {
     if (fails_next) {
       fails_next = false;

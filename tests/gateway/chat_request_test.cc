@@ -133,8 +133,17 @@ TEST(ChatRequest, MessagesAreNormalisedForTheTemplateAndKeptAsSent) {
       R"("tool_calls":[{"id":"1","function":{"name":"f","arguments":"{\"z\":1,\"a\":2}"}}]}]})");
   EXPECT_EQ(request.messages_json,
             R"([{"role":"system","content":"a\nb"},{"role":"assistant","content":null,)"
-            R"("tool_calls":[{"id":"1","function":{"name":"f","arguments":{"z":1,"a":2}}}]}])");
+            R"("tool_calls":[{"id":"1","function":{"name":"f","arguments":"{\"z\":1,\"a\":2}"}}]}])");
   EXPECT_NE(request.sent_messages_json.find("developer"), std::string::npos);
+}
+
+// What is parsed a second time has the body's limits again: writing nested JSON recurses.
+TEST(ChatRequest, DeepArgumentsStayAText) {
+  const std::string deep(200000, '[');
+  const auto request = accepted(cat(
+      R"({"messages":[{"role":"assistant","content":"","tool_calls":[{"function":{"name":"f","arguments":"{\"a\":)", deep,
+      R"("}}]}]})"));
+  EXPECT_NE(request.messages_json.find(R"("arguments":"{\"a\":[[[)"), std::string::npos);
 }
 
 TEST(JsonShape, DepthAndMembersAreBounded) {

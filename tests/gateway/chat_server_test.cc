@@ -162,8 +162,13 @@ TEST_F(ChatServerTest, TokenIdsAndLogprobsOnRequest) {
 
 TEST_F(ChatServerTest, APromptThatDoesNotFitIsRefusedByCode) {
   start();
+  const auto key = open_attempt(1);
+  const auto hit_context = [this] { return attempts.summary({RolloutId{1}, 1}).hit_context; };
+  EXPECT_EQ(ask(post("/v1/chat/completions", hi().dump(), key)).status, 200);
+  EXPECT_FALSE(on_io(hit_context));
   generator.context = 20;
-  const auto reply = chat(hi());
+  const auto reply = ask(post("/v1/chat/completions", hi().dump(), key));
+  EXPECT_TRUE(on_io(hit_context));
   EXPECT_EQ(reply.status, 400);
   const auto error = json::parse(reply.body)["error"];
   EXPECT_EQ(error["code"], "context_length_exceeded");
@@ -198,7 +203,9 @@ TEST_F(ChatServerTest, AFullQueueSaysLater) {
 TEST_F(ChatServerTest, AFailedRecordFailsTheRequest) {
   start();
   on_io([this] { return sink.is_broken = true; });
-  EXPECT_EQ(chat(hi()).status, 500);
+  const auto key = open_attempt(1);
+  EXPECT_EQ(ask(post("/v1/chat/completions", hi().dump(), key)).status, 500);
+  EXPECT_TRUE(on_io([this] { return attempts.summary({RolloutId{1}, 1}).saw_engine_error; })) << "not the policy's doing";
   const auto chunks = events(chat(hi({{"stream", true}})).body);
   EXPECT_EQ(chunks[chunks.size() - 2]["error"]["type"], "server_error");
 }

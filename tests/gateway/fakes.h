@@ -139,9 +139,13 @@ class MemorySink final : public CallSink {
 
 class MemoryRollouts final : public RolloutPort {
  public:
-  Result<Opened> open_external(std::string task_json, Mode mode) override {
-    tasks.push_back(task_json + (mode == Mode::val ? " val" : " train"));
-    return Opened{{RolloutId{41}, 1}, "cor-fake", "/rollout/41/attempt/1"};
+  Result<Opened> open_external(std::string task_json) override {
+    tasks.push_back(task_json);
+    return Opened{{RolloutId{41}, 1}, "cor-fake", "/rollout/41/attempt/1", Mode::val, task_json};
+  }
+  Result<Opened> take_waiting() override {
+    if (waiting.empty()) return Error{Code::conflict, "no rollout waits"};
+    return Opened{{RolloutId{42}, 2}, "cor-next", "/rollout/42/attempt/2", Mode::train, std::exchange(waiting, "")};
   }
   Result<void> post_reward(AttemptKey attempt, double value, std::string note) override {
     if (rewards.count(attempt) > 0) return Error{Code::conflict, "the attempt has a reward already"};
@@ -153,6 +157,7 @@ class MemoryRollouts final : public RolloutPort {
     return {};
   }
   std::vector<std::string> tasks;
+  std::string waiting;                 // a task, once
   std::map<AttemptKey, std::pair<double, std::string>> rewards;
 };
 }  // namespace corisco::gateway::fakes

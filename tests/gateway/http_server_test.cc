@@ -42,12 +42,20 @@ TEST_F(HttpServerTest, AdminRoutes) {
   const auto reply = ask(post("/admin/rollouts", R"({"task":{"b":1,"a":2},"mode":"val"})"));
   EXPECT_EQ(reply.status, 201);
   EXPECT_EQ(json::parse(reply.body),
-            json({{"rollout_id", 41}, {"attempt", 1}, {"api_key", "cor-fake"},
+            json({{"rollout_id", 41}, {"attempt", 1}, {"mode", "val"}, {"task", {{"a", 2}, {"b", 1}}}, {"api_key", "cor-fake"},
                   {"base_url", "http://x/rollout/41/attempt/1/v1"},
                   {"reward_url", "http://x/rollout/41/attempt/1/events"}}));
-  EXPECT_EQ(on_io([this] { return rollouts.tasks.at(0); }), "{\"b\":1,\"a\":2} val");
-  EXPECT_EQ(ask(post("/admin/rollouts", "{}")).status, 400);
-  EXPECT_EQ(ask(post("/admin/rollouts", R"({"task":{},"mode":"test"})")).status, 400);
+  EXPECT_EQ(on_io([this] { return rollouts.tasks.at(0); }), "{\"b\":1,\"a\":2}");
+  EXPECT_EQ(ask(post("/admin/rollouts", "{}")).status, 409);
+  on_io([this] { return rollouts.waiting = R"({"c":3})"; });
+  const auto next = json::parse(ask(post("/admin/rollouts", "{}")).body);
+  EXPECT_EQ(next["mode"], "train");
+  EXPECT_EQ(next["task"], json({{"c", 3}}));
+  EXPECT_EQ(next["reward_url"], "http://x/rollout/42/attempt/2/events");
+  for (const char* refused : {R"({"task":{},"mode":"test"})", R"({"task":{},"mode":"train"})", R"({"mode":"val"})",
+                              R"({"task":3})"}) {
+    EXPECT_EQ(ask(post("/admin/rollouts", refused)).status, 400) << refused;
+  }
   EXPECT_EQ(ask(post("/admin/rollouts/41/attempt/1/finish", "")).status, 200);
   EXPECT_EQ(ask(post("/admin/rollouts/42/attempt/1/finish", "")).status, 404);
   EXPECT_EQ(ask(post("/admin/pause", "", open_attempt(1))).status, 403);

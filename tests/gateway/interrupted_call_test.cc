@@ -30,6 +30,48 @@ TEST_F(InterruptedCallTest, AClientThatLeavesIsNoticedAndItsCallKept) {
   EXPECT_EQ(on_io([this] { return gate.num_inside(); }), 0U);
 }
 
+TEST_F(InterruptedCallTest, AReplyThatIsSentBackHasArrived) {
+  start();
+  generator.is_manual = true;
+  const auto key = open_attempt(1);
+  RawClient client(port);
+  client.send(stream_request(key));
+  ASSERT_TRUE(client.wait_for("assistant"));
+  on_io([this] { generator.give(RequestId{1}, {'a', 'b', kEnd}, FinishReason::stop); return 0; });
+  ASSERT_TRUE(client.wait_for("ab"));
+  client.close();
+  ASSERT_TRUE(eventually([this] { return sink.delivered.contains(CallId{1}); }));
+  on_io([this] { return sink.delivered[CallId{1}] = false; });  // as if the last bytes had been lost
+  RawClient again(port);
+  auto messages = hi()["messages"];
+  messages.push_back({{"role", "assistant"}, {"content", "ab"}});
+  messages.push_back({{"role", "user"}, {"content", "on"}});
+  again.send(post("/v1/chat/completions", json{{"messages", messages}}.dump(), key));
+  EXPECT_TRUE(eventually([this] { return generator.requests.size() == 2; }));
+  EXPECT_TRUE(on_io([this] { return sink.delivered.at(CallId{1}); }));
+}
+
+TEST_F(InterruptedCallTest, ASuspendedReplyWaitsForTheDaemon) {
+  start();
+  generator.is_manual = true;
+  const auto key = open_attempt(1);
+  RawClient client(port);
+  client.send(stream_request(key));
+  ASSERT_TRUE(client.wait_for("assistant"));
+  on_io([this] { generator.give(RequestId{1}, {'a'}, {}); return 0; });
+  ASSERT_TRUE(client.wait_for("a\""));
+  const auto held = [this] { return attempts.summary({RolloutId{1}, 1}).held_seconds; };
+  const double before = on_io(held);
+  on_io([this] { attempts.set_suspended(true); return 0; });
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  on_io([this] { attempts.set_suspended(false); return 0; });
+  const double after = on_io(held);
+  EXPECT_GT(after, before + 0.05);
+  EXPECT_EQ(on_io(held), after);
+  on_io([this] { generator.give(RequestId{1}, {kEnd}, FinishReason::stop); return 0; });
+  EXPECT_TRUE(client.wait_for("[DONE]"));
+}
+
 TEST_F(InterruptedCallTest, AClientThatLeavesBeforeATokenLeavesNoRecord) {
   start();
   generator.is_manual = true;

@@ -1,5 +1,6 @@
 // Reads the golden folders that scripts/golden/model.py wrote.
 #pragma once
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <string>
@@ -10,6 +11,12 @@
 namespace corisco::testing {
 inline std::string golden_folder(const std::string& variant) {
   return std::string(CORISCO_SOURCE_FOLDER) + "/tests/model/golden/" + variant;
+}
+
+// Where the golden numbers are compared: scripts/gpu_check.sh sets cuda.
+inline std::string device() {
+  const char* named = std::getenv("CORISCO_TEST_DEVICE");
+  return named == nullptr ? "cpu" : named;
 }
 
 // All tensors of a file of float32 tensors, by name.

@@ -72,16 +72,17 @@ def roles(request):
 
 
 def test_two_turns_as_a_command(run_command):
-    task = {"kind": "again_lowercase", "system": "Be brief.", "turns": ["Say it.", "Again, in lowercase."]}
+    task = {"kind": "again_lowercase", "system": "Be brief.", "example": ["Say ice.", "ice melts."],
+            "turns": ["Say it.", "Again, in lowercase."]}
     server = run_command(task, [("Cats sleep.", "stop"), ("cats sleep.", "stop")])
     assert server.keys == ["Bearer key-of-this-attempt"] * 2
     assert [roles(request) for request in server.requests] == [
-        ["system", "user"], ["system", "user", "assistant", "user"]]
+        ["system", "user", "assistant", "user"], ["system", "user", "assistant", "user", "assistant", "user"]]
     # The reply goes back exactly as it came, so that its tokens can be continued.
-    assert server.requests[1]["messages"][2]["content"] == "Cats sleep."
-    assert [m["content"] for m in server.requests[1]["messages"] if m["role"] == "user"] == task["turns"]
+    assert [m["content"] for m in server.requests[1]["messages"][1:]] == [
+        *task["example"], "Say it.", "Cats sleep.", "Again, in lowercase."]
 
 
 def test_a_cut_reply_ends_the_rollout(run_command):
-    again = {"kind": "again_wrap", "system": "s", "turns": ["one", "two"]}
+    again = {"kind": "again_wrap", "system": "s", "example": ["a", "b"], "turns": ["one", "two"]}
     assert len(run_command(again, [("Cats sl", "length"), ("x", "stop")]).requests) == 1

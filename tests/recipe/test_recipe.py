@@ -18,7 +18,9 @@ def lines(name):
 
 def task(kind, topic="cats", turns=("Write one short sentence about cats.",), **fields):
     stem = make_tasks.stem(topic)
-    return {"id": "t", "kind": kind, "topic": topic, "stem": stem, "turns": list(turns), **fields}
+    return {"id": "t", "kind": kind, "topic": topic, "stem": stem, "turns": list(turns),
+            "system": make_tasks.SYSTEM, "example": ["Write a sentence about ice.", "Ice melts fast in a hot pan."],
+            **fields}
 
 
 def graded(a_task, *replies, finish="stop"):
@@ -45,6 +47,15 @@ def test_heldout_shares_no_topic_word_or_wording_with_training():
         assert turns and len(kept) > 5 and not any(kept in turn for turn in turns), (kind, kept)
 
 
+def test_the_examples_are_right_replies_about_ice():
+    for a_task in lines("tasks.jsonl") + lines("heldout.jsonl"):
+        values, _ = make_tasks.EXAMPLES[a_task["kind"].removeprefix("again_")]
+        about_ice = {**a_task, **values, "stem": "ice", "turns": [""], "example": ["", ""],
+                     "kind": a_task["kind"].removeprefix("again_")}
+        assert graded(about_ice, a_task["example"][1]) == 1, a_task
+        assert graded({**a_task, "stem": "ice"}, *[a_task["example"][1]] * len(a_task["turns"])) == 0
+
+
 @pytest.mark.parametrize("topic, stem", [("cats", "cat"), ("families", "famil"), ("the sun", "sun"),
                                          ("potatoes", "potato"), ("chess", "chess"), ("bread", "bread")])
 def test_stems(topic, stem):
@@ -62,7 +73,6 @@ def test_every_topic_names_itself():
     (task("few_words", count=5), "Cats sleep all day long.", "Cats sleep most of the day."),
     (task("include", word="river"), "Cats avoid the cold river.", "Cats avoid the cold rivers."),
     (task("first_word", word="Often"), "Often cats sleep all day.", "Cats often sleep all day."),
-    (task("last_word", word="home"), "Every cat likes its home.", "A home is what cats like."),
     (task("wrap", open="*", close="*"), "*Cats sleep all day.*", "*Cats* sleep all day."),
     (task("wrap", open="[", close="]"), "[Cats sleep all day.]", "[Cats sleep all day]."),
     (task("label", label="Fact:"), "Fact: Cats sleep all day.", "Cats sleep all day."),

@@ -77,7 +77,7 @@ TEST_F(ControllerTest, AMissingOrRefusedRewardIsTheMinimumByItsName) {
 TEST_F(ControllerTest, ACrashAfterACallIsGradedToo) {
   open_group();
   end_with_reward(1, "0.25", 3);
-  summary.hit_call_cap = true;
+  summary.hit_cap = true;
   end(2, 1, 1);
   ASSERT_EQ(finished.size(), 2U);
   EXPECT_EQ(finished[0].outcome, Outcome::harness_crashed);
@@ -190,6 +190,20 @@ TEST_F(ControllerTest, APythonRewardSeesTheTaskAndTheRollout) {
   EXPECT_FALSE(std::filesystem::exists(files(1).result_file));
 }
 
+TEST_F(ControllerTest, AGradeComesFromAGraderThatEndedWell) {
+  config.rollouts.reward.source = "python";
+  open_group();
+  folder.write("rollouts/1/attempt-1/result.json", R"({"ok": true, "value": 1, "shown": ""})");
+  end(1);                              // what the harness returned is no grade
+  end(1, 1, 9);
+  folder.write("rollouts/2/attempt-1/result.json", "");
+  end(2);
+  folder.write("rollouts/2/attempt-1/result.json", R"({"ok": true, "value": 1, "shown": ""})");
+  end(2, 1, 9);                        // nor what stands there when the grader fails
+  ASSERT_EQ(finished.size(), 2U);
+  for (const auto& rollout : finished) EXPECT_EQ(rollout.outcome, Outcome::grader_failed);
+}
+
 TEST_F(ControllerTest, AGraderThatTakesTooLongFailed) {
   config.rollouts.reward.source = "python";
   config.rollouts.reward.seconds_max = 5;
@@ -272,17 +286,14 @@ TEST_F(ControllerTest, APostedRewardIsRefusedWhereAFileIsExpected) {
   EXPECT_NE(posted.error().message.find("rollouts.reward.source is file"), std::string::npos);
 }
 
-TEST_F(ControllerTest, ExternalRolloutsRunElsewhere) {
-  EXPECT_FALSE(controller().open_external("[]", Mode::train).ok());
-  const auto first = controller().open_external(R"({"id": "mine"})", Mode::train);
-  const auto second = controller().open_external("{}", Mode::val);
+TEST_F(ControllerTest, RolloutsOfAnotherTaskRunElsewhereForValidation) {
+  EXPECT_FALSE(controller().open_external("[]").ok());
+  const auto first = controller().open_external(R"({"id": "mine"})"), second = controller().open_external("{}");
   ASSERT_TRUE(first.ok() && second.ok());
   EXPECT_EQ(first.value().key, "key-1-1");
   EXPECT_EQ(opened[0].task_id, "mine");
-  EXPECT_TRUE(opened[0].group) << "trained alone, in a group of its own";
-  EXPECT_FALSE(opened[1].group);
-  EXPECT_EQ(groups.size(), 1U);
-  EXPECT_TRUE(fake.started.empty());
+  EXPECT_EQ(opened[0].mode, Mode::val);
+  EXPECT_TRUE(groups.empty() && fake.started.empty());
   EXPECT_TRUE(controller().post_reward(first.value().attempt, 1, "").ok());
   EXPECT_TRUE(controller().finish_external(first.value().attempt).ok());
   EXPECT_EQ(controller().finish_external(first.value().attempt).error().code, Code::conflict);
@@ -291,6 +302,32 @@ TEST_F(ControllerTest, ExternalRolloutsRunElsewhere) {
   EXPECT_EQ(finished[0].reward, 1);
   EXPECT_EQ(finished[1].outcome, Outcome::timed_out);
   EXPECT_EQ(finished[1].reward, -1);
+}
+
+TEST_F(ControllerTest, ExternalHarnessesTakeTheRolloutsThatWait) {
+  EXPECT_EQ(controller().take_waiting().error().code, Code::conflict) << "the daemon starts harnesses here";
+  config.rollouts.harness.external = true;
+  config.rollouts.group_size = 2;
+  open_group();
+  EXPECT_TRUE(fake.started.empty());
+  pass(100);
+  EXPECT_TRUE(finished.empty()) << "waiting takes no time";
+  const auto first = controller().take_waiting(), second = controller().take_waiting();
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(controller().take_waiting().error().code, Code::conflict);
+  EXPECT_EQ(first.value().attempt, key(1));
+  EXPECT_EQ(first.value().mode, Mode::train);
+  EXPECT_EQ(first.value().task_json, R"({"text": "hi"})");
+  EXPECT_EQ(second.value().attempt, key(2));
+  EXPECT_TRUE(controller().post_reward(key(1), 1, "").ok());
+  EXPECT_TRUE(controller().finish_external(key(1)).ok());
+  ASSERT_EQ(finished.size(), 1U);
+  summary = {};                        // the other one never makes a call
+  pass(11);
+  EXPECT_EQ(finished.size(), 1U) << "it waits again";
+  const auto again = controller().take_waiting();
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again.value().attempt, key(2, 2));
 }
 
 TEST_F(ControllerTest, ValidationRolloutsBelongToNoGroup) {

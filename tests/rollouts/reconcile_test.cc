@@ -42,6 +42,8 @@ TEST(Reconcile, ExternalRolloutsTakeNoProcess) {
   auto external = seen(1, RolloutState::running);
   external.is_external = true;
   EXPECT_EQ(text_of(reconcile({external, seen(2, RolloutState::queued)}, {1, 10, 10}, kStart)), "s2");
+  external.state = RolloutState::queued;
+  EXPECT_EQ(text_of(reconcile({external}, {1, 10, 10}, after(100))), "") << "its harness comes for it";
 }
 
 TEST(Reconcile, TimeAtTheGateDoesNotCount) {
@@ -85,6 +87,8 @@ TEST(Classify, FollowsWhoBroughtTheEndAbout) {
       {"timeout, yet a good exit in the grace", {How::exited, 0, false, true, 2, 2}, Outcome::timed_out},
       {"timeout in the first reply", {How::killed, 0, false, true, 1, 0}, Outcome::timed_out},
       {"timeout without a call", {How::killed, 0, false, true, 0, 0}, Outcome::spawn_failed},
+      {"over a limit", {How::over_limit, 9, false, false, 2, 2}, Outcome::limit_exceeded},
+      {"over a limit before a call", {How::over_limit, 9, false, false, 0, 0}, Outcome::spawn_failed},
       {"not started", {How::not_started, 0, false, false, 0, 0}, Outcome::spawn_failed},
       {"engine", {How::exited, 0, false, false, 2, 1, false, false, true}, Outcome::engine_failed},
       {"cancelled", {How::killed, 0, true, true, 2, 2, true, true, true}, Outcome::cancelled},
@@ -114,14 +118,14 @@ TEST(Judge, GivesARewardOrTheMinimum) {
 }
 
 TEST(NextAfter, RetriesInfrastructureAlone) {
-  EXPECT_EQ(next_after(Outcome::completed, false, 1, 3, false), Next::grade);
-  EXPECT_EQ(next_after(Outcome::timed_out, false, 3, 3, false), Next::grade);
-  EXPECT_EQ(next_after(Outcome::completed, true, 1, 3, false), Next::finish);
-  EXPECT_EQ(next_after(Outcome::spawn_failed, false, 2, 3, false), Next::retry);
-  EXPECT_EQ(next_after(Outcome::spawn_failed, false, 3, 3, false), Next::finish);
-  EXPECT_EQ(next_after(Outcome::grader_broken, true, 1, 3, false), Next::retry);
-  EXPECT_EQ(next_after(Outcome::spawn_failed, false, 1, 3, true), Next::finish);
-  EXPECT_EQ(next_after(Outcome::cancelled, false, 1, 3, false), Next::finish);
+  EXPECT_EQ(next_after(Outcome::completed, false, 1, 3, true), Next::grade);
+  EXPECT_EQ(next_after(Outcome::timed_out, false, 3, 3, true), Next::grade);
+  EXPECT_EQ(next_after(Outcome::completed, true, 1, 3, true), Next::finish);
+  EXPECT_EQ(next_after(Outcome::spawn_failed, false, 2, 3, true), Next::retry);
+  EXPECT_EQ(next_after(Outcome::spawn_failed, false, 3, 3, true), Next::finish);
+  EXPECT_EQ(next_after(Outcome::grader_broken, true, 1, 3, true), Next::retry);
+  EXPECT_EQ(next_after(Outcome::spawn_failed, false, 1, 3, false), Next::finish);
+  EXPECT_EQ(next_after(Outcome::cancelled, false, 1, 3, true), Next::finish);
 }
 }  // namespace
 }  // namespace corisco::rollouts

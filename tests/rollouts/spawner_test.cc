@@ -109,6 +109,29 @@ TEST(Spawner, LimitsMemory) {
   EXPECT_EQ(driver.run(launch).code, 1);
 }
 
+TEST(Spawner, EndsATreeThatHoldsTooMuchMemory) {
+  SpawnerDriver driver(test_options());
+  // Two children with 120 MB each: the tree counts, not each process.
+  Launch launch = driver.shell(1, "for i in 1 2; do python3 -c 'import time; x = b\"a\" * (120 << 20); "
+                                  "time.sleep(100)' & done; wait");
+  launch.tree_memory_mb_max = 200;
+  const ProcessEnd end = driver.run(launch);
+  EXPECT_EQ(end.how, How::over_limit);
+  EXPECT_NE(end.error.find("rollouts.tree_memory_mb_max is 200"), std::string::npos) << end.error;
+}
+
+TEST(Spawner, EndsATreeOfTooManyProcesses) {
+  SpawnerDriver driver(test_options());
+  Launch launch = driver.shell(1, "for i in 1 2 3 4 5 6; do sleep 100 & done; wait");
+  launch.tree_processes_max = 5;
+  const ProcessEnd end = driver.run(launch);
+  EXPECT_EQ(end.how, How::over_limit);
+  EXPECT_EQ(end.error, "it had 7 processes (rollouts.tree_processes_max is 5)");
+  launch = driver.shell(2, "sleep 1.5; exit 4");
+  launch.tree_processes_max = 5;
+  EXPECT_EQ(driver.run(launch).code, 4) << "within its limits";
+}
+
 TEST(Spawner, NothingOutlivesTheHarness) {
   SpawnerDriver driver(test_options());
   const ProcessEnd end = driver.run(driver.shell(1, std::string(kSurvivors) + "exit 5"));

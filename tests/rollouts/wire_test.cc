@@ -16,6 +16,8 @@ Launch sample_launch() {
   launch.result_file = "/r";
   launch.output_bytes_max = 1ULL << 40;
   launch.memory_mb_max = 3;
+  launch.tree_memory_mb_max = 4;
+  launch.tree_processes_max = 5;
   return launch;
 }
 
@@ -31,6 +33,8 @@ TEST(Wire, ALaunchComesBackWhole) {
   EXPECT_EQ(back->result_file, launch.result_file);
   EXPECT_EQ(back->output_bytes_max, launch.output_bytes_max);
   EXPECT_EQ(back->memory_mb_max, launch.memory_mb_max);
+  EXPECT_EQ(back->tree_memory_mb_max, launch.tree_memory_mb_max);
+  EXPECT_EQ(back->tree_processes_max, launch.tree_processes_max);
 }
 
 TEST(Wire, ABodyCutAnywhereIsRefused) {

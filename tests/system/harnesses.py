@@ -41,6 +41,13 @@ def hang(task):
     time.sleep(1000)
 
 
+def many_processes(task):
+    ask(task["topic"])
+    for _ in range(4):
+        subprocess.Popen(["sleep", "1000"])
+    time.sleep(1000)
+
+
 def leave_processes_behind(task):
     """A child in a session of its own and one that is forked twice, both deaf to SIGTERM."""
     script = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(1000)"

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import time
 
+import openai
 import pytest
 from daemon import BINARY, PYTHON, Daemon, alive, run, updates_of, wait_until, write_config, write_tasks
 
@@ -70,6 +71,43 @@ def test_asynchronous_updates_keep_the_age_bound(model, tmp_path):
     assert len(updates) == 6 and all(line["policy_age_max"] <= 1 for line in updates)
 
 
+def test_harnesses_that_run_elsewhere_take_training_rollouts(model, tmp_path):
+    config = training(tmp_path, model, run__updates=2, rollouts__groups_per_update=2, rollouts__group_size=2,
+                      rollouts__harness={"external": True}, rollouts__reward={"source": "event"})
+    modes = []
+    with Daemon(tmp_path, config) as daemon:
+        while daemon.process.poll() is None:
+            try:
+                status, taken = daemon.post("/admin/rollouts", {})
+                if status == 409:              # none waits: an update is under way, or all are taken
+                    time.sleep(0.05)
+                    continue
+                assert status == 201, taken
+                client = openai.OpenAI(base_url=taken["base_url"], api_key=taken["api_key"], max_retries=0)
+                text = taken["task"]["topic"]
+                client.chat.completions.create(model="policy", messages=[{"role": "user", "content": text}])
+                reward = {"event_type": "reward", "data": {"value": taken["rollout_id"] % 2}}
+                assert daemon.post(taken["reward_url"].removeprefix(daemon.url), reward, key=taken["api_key"])[0] == 200
+                finish = f"/admin/rollouts/{taken['rollout_id']}/attempt/{taken['attempt']}/finish"
+                assert daemon.post(finish)[0] == 200
+                modes.append(taken["mode"])
+            except (OSError, openai.APIConnectionError):
+                assert daemon.wait(20) == 0, daemon.text()
+        assert daemon.process.returncode == 0, daemon.text()
+    assert modes == ["train"] * 8
+    assert [line["reward_mean"] for line in updates_of(tmp_path / "runs" / "tiny")] == [0.5, 0.5]
+
+
+def test_a_harness_over_its_limit_is_graded(model, tmp_path):
+    config = training(tmp_path, model, harness="many_processes", run__updates=1, rollouts__tree_processes_max=3,
+                      rollouts__group_size=2, rollouts__groups_per_update=1, run__when_done="serve")
+    with Daemon(tmp_path, config) as daemon:
+        ended = 'corisco_rollouts_finished_total{mode="train",outcome="limit_exceeded"}'
+        wait_until(lambda: daemon.metric(ended) == 2, 60, "two rollouts over their limit")
+        wait_until(lambda: updates_of(tmp_path / "runs" / "tiny"), 60, "an update with both")
+        assert updates_of(tmp_path / "runs" / "tiny")[0]["rollouts"] == 2
+
+
 def test_a_command_as_harness_with_a_reward_file(model, tmp_path):
     config = training(tmp_path, model, run__updates=1, rollouts__group_size=2, rollouts__groups_per_update=1,
                       rollouts__harness={"command": [PYTHON, str(HARNESSES)]}, rollouts__reward={"source": "file"})
@@ -129,6 +167,37 @@ def test_sigterm_ends_within_five_seconds_and_leaves_nothing(model, tmp_path):
         daemon.process.send_signal(signal.SIGTERM)
         assert daemon.wait(5) == 0
         assert not any(alive(int(pid)) for pid in children)
+
+
+def test_a_run_that_was_stopped_before_its_first_checkpoint_is_resumed(model, tmp_path):
+    config = training(tmp_path, model, run__updates=40)
+    with Daemon(tmp_path, config) as daemon:
+        wait_until(lambda: updates_of(tmp_path / "runs" / "tiny"), 60, "an update")
+    assert not list((tmp_path / "runs" / "tiny" / "checkpoints").glob("step-*"))
+    status, output = run(tmp_path, "serve", config, "--resume", "--set", "run.updates=2")
+    assert status == 0 and "from the initial weights" in output, output
+    status, output = run(tmp_path, "serve", config, "--resume", "--set", "run.updates=0")
+    assert status == 2 and "run.updates is 0" in output, output
+
+
+def test_a_signal_leaves_a_checkpoint_where_the_config_wants_one(model, tmp_path):
+    config = training(tmp_path, model, run__updates=400, shutdown__checkpoint=True)
+    with Daemon(tmp_path, config) as daemon:
+        wait_until(lambda: len(updates_of(tmp_path / "runs" / "tiny")) >= 2, 60, "two updates")
+        daemon.process.send_signal(signal.SIGTERM)
+        assert daemon.wait(30) == 0, daemon.text()
+    updates = updates_of(tmp_path / "runs" / "tiny")
+    step, = (tmp_path / "runs" / "tiny" / "checkpoints").glob("step-*")
+    assert int(step.name.split("-")[1]) == len(updates)
+
+
+def test_the_printed_next_step_works_as_it_stands(model, tmp_path):
+    config = training(tmp_path, model, run__updates=1)
+    status, output = run(tmp_path, "serve", config)
+    assert status == 0, output
+    command, = (line.split(None, 1)[1] for line in output.splitlines() if line.startswith("next "))
+    done = subprocess.run(command, shell=True, env={}, cwd="/", capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "reward" in done.stdout, done.stdout + done.stderr
 
 
 def test_a_run_is_continued_only_with_resume(model, tmp_path):

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <exception>
 #include <limits>
 
 #include "corisco/base/strings.h"
@@ -184,6 +185,35 @@ TEST(Update, DiscardBetweenEpochsGoesBackBitForBit) {
   EXPECT_EQ(weights_of(*decoder), before);
   for (const auto& [name, values] : gradients_of(*decoder))
     for (const float value : values) ASSERT_EQ(value, 0.0F) << name;
+}
+
+struct Stop : std::exception {};
+
+// The daemon's end within a micro-batch, forward or backward.
+TEST(Update, StopsBetweenLayersWithoutATrace) {
+  const int num_layers = static_cast<int>(tiny_config().num_layers);
+  for (int run = 0; run < 4 * num_layers; ++run) {
+    const int calls_allowed = run % (2 * num_layers);
+    const char* dtype = run < 2 * num_layers ? "float32" : "bfloat16";
+    const auto decoder = tiny_decoder(3, dtype), undisturbed = tiny_decoder(3, dtype);
+    const auto before = weights_of(*decoder);
+    int calls = 0;
+    decoder->set_between_layers([&] {
+      if (calls++ == calls_allowed) throw Stop{};
+    });
+    const auto trainer = Trainer::create(*decoder, make_options(), 1).value();
+    EXPECT_THROW(run_all(*trainer, make_batch(true), {0}), Stop) << calls_allowed;
+    EXPECT_EQ(calls, calls_allowed + 1);
+    trainer->discard();
+    EXPECT_EQ(weights_of(*decoder), before);
+    decoder->set_between_layers(nullptr);
+    const auto other = Trainer::create(*undisturbed, make_options(), 1).value();
+    for (auto* each : {trainer.get(), other.get()}) {
+      run_all(*each, make_batch(true), {0});
+      (void)each->publish();
+    }
+    EXPECT_EQ(weights_of(*decoder), weights_of(*undisturbed));
+  }
 }
 
 TEST(Update, TheSameUpdateTwiceIsBitEqual) {

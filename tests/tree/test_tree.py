@@ -1,4 +1,4 @@
-"""The source tree's own rules: include directions, generated pages, no machine's paths."""
+"""The source tree's own rules: include directions, generated pages, file lengths."""
 import os
 import pathlib
 import shutil

@@ -18,6 +18,7 @@ struct Rule {
   std::vector<const char*> one_of{};   // for strings: the allowed words
   bool is_path = false;                // relative to the config file's folder
   bool is_required = false;            // an empty string or list is a problem
+  bool is_secret = false;              // printed as *** when set
 };
 
 struct Run {
@@ -66,7 +67,7 @@ struct Engine {
     v("kv_memory_mb", kv_memory_mb, Rule{.help = "Memory of the KV cache.", .min = 1});
     v("context_tokens_max", context_tokens_max, Rule{.help = "Prompt and reply together; 0: what the model's config says."});
     v("queue_max", queue_max, Rule{.help = "Sequences that wait; beyond that a request gets 429.", .min = 1});
-    v("deterministic", deterministic, Rule{.help = "A reply depends on its prompt and key alone, and the trainer's log-probabilities equal the engine's bit for bit. Slower."});
+    v("deterministic", deterministic, Rule{.help = "A reply depends on its prompt and key alone, and the trainer's log-probabilities equal the engine's bit for bit. On the CPU alone; slower in bfloat16."});
     v("share_prefixes", share_prefixes, Rule{.help = "Sequences with the same beginning share its KV blocks."});
   }
 };
@@ -105,8 +106,8 @@ struct Gateway {
   template <class V> void describe(V& v) {
     v("listen", listen, Rule{.help = "host:port; port 0 takes a free one and logs it.", .is_required = true});
     v("unscoped", unscoped, Rule{.help = "Calls outside any rollout: served (never trained) or refused.", .one_of = {"serve", "refuse"}});
-    v("static_key", static_key, Rule{.help = "If set, calls outside any rollout need it as their key."});
-    v("admin_key", admin_key, Rule{.help = "Key of /admin and of opening rollouts over HTTP; empty: allowed from loopback only."});
+    v("static_key", static_key, Rule{.help = "If set, calls outside any rollout need it as their key.", .is_secret = true});
+    v("admin_key", admin_key, Rule{.help = "Key of /admin and of opening rollouts over HTTP; empty: allowed from loopback only.", .is_secret = true});
     v("connections_max", connections_max, Rule{.help = "Open connections; beyond that accepting waits.", .min = 1});
     v("body_bytes_max", body_bytes_max, Rule{.help = "Of one request.", .min = 1024});
     v("header_bytes_max", header_bytes_max, Rule{.help = "Of one request's head.", .min = 256});
@@ -131,6 +132,7 @@ struct Samples {
 struct Harness {
   std::vector<std::string> command;
   std::string python;
+  bool external = false;
   std::string python_interpreter = "python3";
   std::vector<std::string> python_preload;
   std::map<std::string, std::string> env;
@@ -138,6 +140,7 @@ struct Harness {
   template <class V> void describe(V& v) {
     v("command", command, Rule{.help = "Program and arguments. {task.KEY} is a field of the task, {base_url}, {api_key}, {rollout_id}, {attempt}, {task_file}, {reward_file}, {work_folder}, {config_folder} as named; an unknown key is an error."});
     v("python", python, Rule{.help = "file.py:function instead of a command: called as function(task) in a child forked from a warmed interpreter.", .is_path = true});
+    v("external", external, Rule{.help = "Instead of both: harnesses run elsewhere, and each takes the next rollout by POST /admin/rollouts."});
     v("python_interpreter", python_interpreter, Rule{.help = "Interpreter of python harnesses and rewards.", .is_path = false});
     v("python_preload", python_preload, Rule{.help = "Modules that the warmed interpreter imports before it forks."});
     v("env", env, Rule{.help = "Further environment variables, with the same templates as command."});
@@ -173,6 +176,8 @@ struct Rollouts {
   std::uint32_t infrastructure_failures_max = 20;
   std::uint64_t output_bytes_max = 1U << 20;
   std::uint64_t memory_mb_max = 0;
+  std::uint64_t tree_memory_mb_max = 0;
+  std::uint32_t tree_processes_max = 0;
   bool shuffle = true;
   template <class V> void describe(V& v) {
     v("tasks", tasks, Rule{.help = "JSON lines, one task a line; the field id is optional.", .is_path = true});
@@ -187,6 +192,8 @@ struct Rollouts {
     v("infrastructure_failures_max", infrastructure_failures_max, Rule{.help = "In a row; then the run stops with the reason.", .min = 1});
     v("output_bytes_max", output_bytes_max, Rule{.help = "Of a rollout's output that is kept.", .min = 0});
     v("memory_mb_max", memory_mb_max, Rule{.help = "Address space of each harness process; 0: no limit."});
+    v("tree_memory_mb_max", tree_memory_mb_max, Rule{.help = "Resident memory of a harness and all it starts, looked at every second; over it the rollout ends as limit_exceeded and is graded; 0: no limit."});
+    v("tree_processes_max", tree_processes_max, Rule{.help = "Processes of a harness and all it starts; as tree_memory_mb_max."});
     v("shuffle", shuffle, Rule{.help = "Tasks in an order drawn anew for each pass, by the run's seed; false: the file's order."});
   }
 };

@@ -102,6 +102,7 @@ class Coordinator {
   Phase phase_ = Phase::starting;
   TimePoint phase_since_;
   PhaseSeconds seconds_;                 // of the current update so far
+  double not_generating_ = 0;            // of the current phase: an evaluation
   Window window_;
   PolicyVersion version_;
   std::uint64_t updates_done_ = 0;

@@ -28,6 +28,7 @@ struct AttemptSummary {
   std::uint32_t num_delivered = 0;
   bool hit_call_cap = false;
   bool hit_length = false;             // its last call ended by length
+  bool hit_context = false;            // its last call did not fit the context
   bool saw_engine_error = false;
   double held_seconds = 0;             // at the gate and in the engine's queue: not counted as running
 };
@@ -47,6 +48,9 @@ class Attempts {
   AttemptSummary close(AttemptKey attempt);
   // Held time includes that of calls which wait now. All zero for an attempt that is not open.
   AttemptSummary summary(AttemptKey attempt) const;
+
+  // Decoding stops for an update, or goes on: for calls under way that is held time.
+  void set_suspended(bool is_suspended);
 
   // Null unless open.
   std::shared_ptr<AttemptState> by_key(const std::string& key) const;

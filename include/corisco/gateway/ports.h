@@ -62,9 +62,13 @@ struct RolloutPort {
     AttemptKey attempt;
     std::string key;                   // its API key
     std::string base_url_path;         // "/rollout/7/attempt/1"
+    Mode mode = Mode::val;
+    std::string task_json;             // the task as one JSON object
   };
-  // Opens a rollout for a harness that runs elsewhere. task_json: the task as one JSON object.
-  virtual Result<Opened> open_external(std::string task_json, Mode mode) = 0;
+  // A validation rollout of the caller's own task, for a harness that runs elsewhere.
+  virtual Result<Opened> open_external(std::string task_json) = 0;
+  // The rollout that has waited longest for such a harness. conflict: none waits now.
+  virtual Result<Opened> take_waiting() = 0;
   // A reward for a running attempt. conflict: it has ended, or has a reward already.
   virtual Result<void> post_reward(AttemptKey attempt, double value, std::string note) = 0;
   // An external rollout's harness is done.

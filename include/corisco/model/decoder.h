@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "corisco/config/config.h"
 #include "corisco/model/attention_plan.h"
 #include "corisco/model/config.h"
+#include "corisco/model/runtime.h"
 
 namespace corisco::model {
 // Keys and values of past tokens, per layer [rows, Hkv, D], in the model's dtype.
@@ -47,6 +49,10 @@ class Decoder {
   // The final norm's output. With grad mode on and cache null it records autograd, whose backward
   // adds to grad() of the parameters (of leaves in place: no second copy of the gradients exists).
   virtual at::Tensor hidden(const ForwardInput& input) = 0;        // [T, H]
+  // Called after each layer of a pass without a cache, and before each layer of its backward, on
+  // the device thread: a chance to look at other work. A std::exception that it throws ends
+  // the pass.
+  virtual void set_between_layers(std::function<void()> call) = 0;
   // Logits of these rows, float32.
   virtual at::Tensor logits(const at::Tensor& hidden) = 0;         // [N, V]
   // log softmax(logits(hidden) / temperature)[target], float32, differentiable, in chunks that
@@ -80,12 +86,5 @@ Result<void> export_hugging_face(Decoder& decoder, const std::string& source_fol
 float token_logprob(const float* logits, std::int64_t vocabulary, std::int64_t target,
                     float temperature);
 
-// "avx2, 2 threads, float32"; and whether the CPU multiplies bfloat16 natively.
-std::string capability_line(const Decoder& decoder);
 bool cpu_has_native_bfloat16();
-// Threads of the calling thread's parallel loops and of torch's; 0: one per core. Called once by
-// the device thread, before anything else of torch.
-void use_threads(std::uint32_t threads);
-// Empty, or why this device cannot be used here and what to do.
-std::string device_problem(const std::string& device);
 }  // namespace corisco::model

@@ -1,6 +1,7 @@
 // The model for those who must not see torch: load it, ask about it, hand it on.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +19,10 @@ std::vector<std::int32_t> end_ids(const Decoder& decoder);
 std::int64_t num_parameters(Decoder& decoder);
 // "avx2, 2 threads, float32".
 std::string capability_line(const Decoder& decoder);
+// Decoder::set_between_layers.
+void set_between_layers(Decoder& decoder, std::function<void()> call);
+// Of a pass over 64 tokens, measured now; takes a few such passes.
+double seconds_per_token(Decoder& decoder);
 // Empty, or why this device cannot be used here and what to do.
 std::string device_problem(const std::string& device);
 }  // namespace corisco::model

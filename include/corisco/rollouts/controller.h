@@ -21,7 +21,8 @@ struct ControllerPorts {
   // Ends it: running calls are cancelled, later ones refused.
   struct Summary {
     std::uint32_t num_calls = 0, num_delivered = 0;
-    bool hit_call_cap = false, hit_length = false, saw_engine_error = false;
+    bool hit_cap = false;              // of its calls, or of the context
+    bool hit_length = false, saw_engine_error = false;
     double held_seconds = 0;
   };
   std::function<Summary(AttemptKey)> close_attempt;
@@ -63,8 +64,13 @@ class Controller {
   struct External {
     AttemptKey attempt;
     std::string key;
+    Mode mode = Mode::val;
+    std::string task_json;
   };
-  Result<External> open_external(std::string task_json, Mode mode);
+  // Of a task of the caller's own: for validation alone, since it has no siblings.
+  Result<External> open_external(std::string task_json);
+  // With rollouts.harness.external: starts the rollout that has waited longest. conflict: none waits.
+  Result<External> take_waiting();
   Result<void> finish_external(AttemptKey attempt);
   Result<void> post_reward(AttemptKey attempt, double value, std::string note);
 

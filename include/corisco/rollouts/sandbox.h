@@ -20,13 +20,14 @@ struct Launch {
   std::string output_file;                         // stdout and stderr
   std::string result_file;                         // where a python function's result goes, as JSON
   std::uint64_t output_bytes_max = 0, memory_mb_max = 0;
+  std::uint64_t tree_memory_mb_max = 0, tree_processes_max = 0;  // 0: no limit
 };
 
 struct ProcessEnd {
   AttemptKey attempt;
-  enum class How : std::uint8_t { exited, signalled, killed, not_started } how = How::exited;
+  enum class How : std::uint8_t { exited, signalled, killed, not_started, over_limit } how = How::exited;
   int code = 0;                                    // exit status or signal number
-  std::string error;                               // why it was not started
+  std::string error;                               // why it was not started, or over which limit
 };
 
 struct Sandbox {

@@ -37,6 +37,9 @@ enum class FinishReason : std::uint8_t {
 const char* to_string(FinishReason reason);
 
 // What the engine samples under. In training it comes from the run's config alone.
+// Temperatures below are greedy: the most probable token is taken, and logprobs are those at 1.
+inline constexpr float kGreedyBelow = 1e-5F;
+
 struct SamplingParams {
   float temperature = 1.0F;           // 0: greedy; recorded logprobs are then those at 1
   float top_p = 1.0F;                 // 1: off

@@ -22,7 +22,7 @@ enum class Outcome : std::uint8_t {
   completed,
   truncated,         // a token, turn, context or request cap was reached
   timed_out,
-  limit_exceeded,    // memory, disk or processes
+  limit_exceeded,    // memory or processes of the harness's tree
   harness_crashed,   // after its first delivered call
   grader_failed,     // on this workspace, though its self-check passed
   no_reward,         // ended well after a delivered call, but nothing gave a reward

@@ -1,8 +1,9 @@
-// Reads config.json and generation_config.json of a Hugging Face folder into a DecoderConfig.
+// Reads config.json, generation_config.json and the tokenizer's end token of a Hugging Face folder into a DecoderConfig.
 // Pure; any thread. Never guesses: a field whose meaning this code lacks is an error that names it.
 #include "corisco/model/config.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -132,6 +133,21 @@ DecoderConfig read_fields(const Json& json) {
   append_end_ids(json, config.end_ids);
   return config;
 }
+
+// The tokenizer's end token, by the id that its file lists for it: fine-tunes of base models change it
+// and leave the configs as they were.
+void append_tokenizer_end(const Json& json, std::vector<std::int32_t>& ids) {
+  const auto end = json.find("eos_token"), added = json.find("added_tokens_decoder");
+  if (end == json.end() || added == json.end() || !added->is_object()) return;
+  const Json text = end->is_object() ? end->value("content", Json()) : *end;
+  if (!text.is_string()) return;
+  for (const auto& [key, token] : added->items()) {
+    std::int32_t id = 0;
+    const bool is_id = std::from_chars(key.data(), key.data() + key.size(), id).ec == std::errc{};
+    if (is_id && token.is_object() && token.value("content", Json()) == text)
+      append_end_ids(Json{{"eos_token_id", id}}, ids);
+  }
+}
 }  // namespace
 
 Result<DecoderConfig> read_config(const std::string& folder) {
@@ -145,6 +161,9 @@ Result<DecoderConfig> read_config(const std::string& folder) {
     const auto generation = parse_file(folder + "/generation_config.json");
     if (generation.ok()) append_end_ids(generation.value(), config.end_ids);
     else if (generation.error().code != Code::not_found) return generation.error();
+    const auto tokenizer = parse_file(folder + "/tokenizer_config.json");
+    if (tokenizer.ok()) append_tokenizer_end(tokenizer.value(), config.end_ids);
+    else if (tokenizer.error().code != Code::not_found) return tokenizer.error();
     return config;
   } catch (const nlohmann::json::exception& error) {
     return Error{Code::invalid_argument, cat(path, ": a field has the wrong type: ", error.what())};

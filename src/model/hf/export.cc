@@ -2,6 +2,7 @@
 // never renames or deletes: the caller makes the folder appear whole.
 #include <ATen/core/Tensor.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "corisco/base/files.h"
@@ -32,6 +33,22 @@ Result<void> copy_companions(const std::string& from, const std::string& to) {
     if (content.ok()) CORISCO_CHECK(files::write_atomically(cat(to, "/", name), content.value()));
     else if (content.error().code != Code::not_found) return content.error();
   }
+  return {};
+}
+
+// Named templates, such as tool_use, lie in a folder of their own.
+Result<void> copy_named_templates(const std::string& from, const std::string& to) {
+  namespace fs = std::filesystem;
+  const std::string folder = "/additional_chat_templates";
+  std::error_code problem;
+  if (!fs::is_directory(from + folder, problem)) return {};
+  fs::create_directories(to + folder, problem);
+  for (fs::directory_iterator it(from + folder, problem), end; !problem && it != end; it.increment(problem)) {
+    const std::string name = folder + "/" + it->path().filename().string();
+    CORISCO_TRY(const std::string content, files::read(from + name));
+    CORISCO_CHECK(files::write_atomically(to + name, content));
+  }
+  if (problem) return Error{Code::unavailable, cat("could not copy ", from, folder, ": ", problem.message())};
   return {};
 }
 
@@ -67,6 +84,7 @@ Result<void> export_hugging_face(Decoder& decoder, const std::string& source_fol
   CORISCO_CHECK(hf::write_checkpoint(folder, tensors, kShardBytesMax));
   CORISCO_CHECK(write_config(source_folder, folder, is_bfloat16 ? "bfloat16" : "float32"));
   CORISCO_CHECK(copy_companions(source_folder, folder));
+  CORISCO_CHECK(copy_named_templates(source_folder, folder));
   return files::sync_folder(folder);
 }
 }  // namespace corisco::model
