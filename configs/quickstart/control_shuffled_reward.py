@@ -15,7 +15,7 @@ import time
 from reward import reward as true_reward
 
 GROUP_SIZE = 8
-WAIT_SECONDS = 50
+WAIT_SECONDS = 500             # below rollouts.reward.seconds_max of that arm
 LOOK_EVERY_SECONDS = 0.05
 
 
