@@ -77,14 +77,46 @@ const char* status_reason(int status) {
     case 503: return "Service Unavailable";
     case 504: return "Gateway Timeout";
     case 505: return "HTTP Version Not Supported";
+    case 529: return "Overloaded";
     default: return "Unknown";
   }
 }
 
-std::string to_json(const ApiError& error) {
-  using nlohmann::json;
+namespace {
+using nlohmann::json;
+
+// https://docs.claude.com/en/api/errors
+const char* anthropic_type(int status) {
+  switch (status) {
+    case 401: return "authentication_error";
+    case 403: return "permission_error";
+    case 404: return "not_found_error";
+    case 413: return "request_too_large";
+    case 429: return "rate_limit_error";
+    case 504: return "timeout_error";
+    case 529: return "overloaded_error";
+    default: return status < 500 ? "invalid_request_error" : "api_error";
+  }
+}
+
+json in_openais_shape(const ApiError& error) {
   json inner = {{"message", error.message}, {"type", error.type}, {"code", error.code}};
   inner["param"] = error.param.empty() ? json(nullptr) : json(error.param);
-  return json{{"error", inner}}.dump(-1, ' ', false, json::error_handler_t::replace);
+  return {{"error", std::move(inner)}};
+}
+
+json in_anthropics_shape(const ApiError& error) {
+  const char* type = anthropic_type(status_in(ErrorShape::anthropic, error));
+  return {{"type", "error"}, {"error", {{"type", type}, {"message", error.message}}}};
+}
+}  // namespace
+
+int status_in(ErrorShape shape, const ApiError& error) {
+  return shape == ErrorShape::anthropic && error.status == 503 ? 529 : error.status;
+}
+
+std::string to_json(const ApiError& error, ErrorShape shape) {
+  const json body = shape == ErrorShape::anthropic ? in_anthropics_shape(error) : in_openais_shape(error);
+  return body.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 }  // namespace corisco::gateway

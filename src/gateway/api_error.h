@@ -1,6 +1,8 @@
-// An error as a client of the API sees it: status, type, code and a short text in OpenAI's shape.
-// Pure. The text never repeats what the client sent beyond the name of a field.
+// An error as a client of the API sees it: status, type, code and a short text, written in the shape
+// of the API that was called. Pure. The text never repeats what the client sent beyond the name of a
+// field.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <variant>
 
@@ -17,6 +19,8 @@ struct ApiError {
   bool is_final = false;           // the same again fails again: x-should-retry: false
 };
 
+enum class ErrorShape : std::uint8_t { openai, anthropic };
+
 // A value, or why there is none.
 template <class T>
 using OrApiError = std::variant<T, ApiError>;
@@ -28,6 +32,9 @@ ApiError authentication_error(std::string message);
 ApiError from_error(const Error& error);
 // The reason of an HTTP status, such as "Not Found".
 const char* status_reason(int status);
-// {"error":{"message","type","param","code"}}
-std::string to_json(const ApiError& error);
+//   openai     {"error":{"message","type","param","code"}}
+//   anthropic  {"type":"error","error":{"type","message"}}, the type named by the status
+std::string to_json(const ApiError& error, ErrorShape shape = ErrorShape::openai);
+// The error's status as the shape's API has it: Anthropic's says 529 where others say 503.
+int status_in(ErrorShape shape, const ApiError& error);
 }  // namespace corisco::gateway

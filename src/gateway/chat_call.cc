@@ -11,8 +11,8 @@ namespace {
 constexpr const char* kEventStream = "text/event-stream; charset=utf-8";
 }
 
-ChatCall::ChatCall(CallContext& context, Caller caller, ReplyWriter& reply)
-    : context_(context), parts_(context.parts), attempt_(std::move(caller.attempt)), reply_(reply),
+ChatCall::ChatCall(CallContext& context, const WireFormat& format, Caller caller, ReplyWriter& reply)
+    : context_(context), parts_(context.parts), format_(format), attempt_(std::move(caller.attempt)), reply_(reply),
       signal_(reply.peer().executor()), next_heartbeat_(real_clock().now() + parts_.silent_hold),
       started_unix_seconds_(parts_.clock->unix_seconds()), number_(context.next_request++) {
   if (attempt_) attempt_->running.emplace(number_, [this] { signal_.notify(); });
@@ -50,13 +50,12 @@ asio::awaitable<ChatCall::Failure> ChatCall::parse(std::string body) {
   ChatLimits limits;
   limits.choices_max = parts_.config->gateway.choices_max;
   const auto size = body.size();
-  auto work = [limits, body = std::move(body)] { return parse_chat_request(body, limits); };
+  auto work = [&format = format_, limits, body = std::move(body)] { return format.parse(body, limits); };
   auto parsed = co_await context_.worker.run(size, std::move(work));
   if (auto* error = std::get_if<ApiError>(&parsed)) co_return std::move(*error);
   request_ = std::move(std::get<ChatRequest>(parsed));
   const auto& model = request_.model.empty() ? parts_.model_name : request_.model;
-  wire_.emplace(cat("chatcmpl-", reply_.request_id()), model, started_unix_seconds_, request_,
-                parts_.tokenizer);
+  wire_ = format_.start_reply({reply_.request_id(), model, started_unix_seconds_, parts_.tokenizer}, request_);
   co_return interrupted();
 }
 
@@ -102,14 +101,15 @@ asio::awaitable<ChatCall::Failure> ChatCall::prepare() {
   auto made = co_await make_prompt(context_, request_, attempt_.get());
   if (auto* error = std::get_if<ApiError>(&made)) co_return std::move(*error);
   prompt_ = std::move(std::get<Prompt>(made));
-  note_arrivals();
+  note_continuation();
   if (auto failure = plan_choices()) co_return failure;
   co_return interrupted();
 }
 
 // Whoever sends a reply back has received it, even if the connection that it came by broke.
-void ChatCall::note_arrivals() {
+void ChatCall::note_continuation() {
   if (!attempt_) return;
+  if (!attempt_->calls.empty()) context_.metrics.continued(prompt_.match.node != nullptr);
   for (const auto call : prompt_.match.calls) {
     parts_.calls->mark_delivered(call, attempt_->opening.attempt, true);
     attempt_->summary.num_delivered = std::max(attempt_->summary.num_delivered, 1U);
@@ -119,14 +119,14 @@ void ChatCall::note_arrivals() {
 ChatCall::Failure ChatCall::plan_choices() {
   auto decision = decide_sampling(*parts_.config, opening(), request_);
   for (const auto* name : decision.overridden) context_.metrics.overridden(name);
-  const auto max =
-      reply_tokens_max(parts_.config->sampling, attempt_ != nullptr, request_, prompt_.ids.size(),
-                       parts_.generator->context_tokens_max());
-  if (const auto* error = std::get_if<ApiError>(&max)) {
+  const auto context_tokens_max = parts_.generator->context_tokens_max();
+  const auto max = reply_tokens_max(parts_.config->sampling, attempt_ != nullptr, request_,
+                                    prompt_.ids.size(), context_tokens_max);
+  if (!max) {
     if (attempt_) attempt_->summary.hit_context = true;
-    return *error;
+    return format_.context_overflow(prompt_.ids.size(), context_tokens_max);
   }
-  decision.params.max_tokens = std::get<std::uint32_t>(max);
+  decision.params.max_tokens = *max;
   auto hidden_ids = parts_.end_ids;
   hidden_ids.insert(hidden_ids.end(), request_.stop_ids.begin(), request_.stop_ids.end());
   const auto nth = attempt_ ? attempt_->prompts_seen[hash_ids(prompt_.ids)] : context_.num_unseeded;
@@ -210,7 +210,7 @@ asio::awaitable<ChatCall::Failure> ChatCall::take(std::uint32_t choice, Generate
   cancel(taken);
   if (!is_generating()) pass_.leave();
   if (auto failure = co_await record(choice)) co_return failure;
-  if (request_.is_stream) unsent_ += wire_->ending(choice, *taken.stream.finish());
+  if (request_.is_stream) unsent_ += wire_->ending(choice, taken.stream);
   co_return std::nullopt;
 }
 

@@ -1,4 +1,4 @@
-// One POST /v1/chat/completions, from its body to its last byte: parse, caps, gate, prompt,
+// One chat call in any wire format, from its body to its last byte: parse, caps, gate, prompt,
 // sequences in the engine, text out, record, delivery. Lives in its connection's coroutine.
 //
 // It waits in one place (wait) for: a turn at the gate, deltas of its sequences, the peer's going,
@@ -16,16 +16,16 @@
 #include "gateway/auth.h"
 #include "gateway/call_context.h"
 #include "gateway/chat_prompt.h"
-#include "gateway/chat_reply.h"
 #include "gateway/choice_stream.h"
 #include "gateway/reply_writer.h"
 #include "gateway/sampling_policy.h"
+#include "gateway/wire_format.h"
 
 namespace corisco::gateway {
 class ChatCall {
  public:
-  // context and reply outlive it.
-  ChatCall(CallContext& context, Caller caller, ReplyWriter& reply);
+  // context, format and reply outlive it.
+  ChatCall(CallContext& context, const WireFormat& format, Caller caller, ReplyWriter& reply);
   ChatCall(const ChatCall&) = delete;
   ChatCall& operator=(const ChatCall&) = delete;
   ~ChatCall();
@@ -46,7 +46,7 @@ class ChatCall {
   Failure admit();
   boost::asio::awaitable<Failure> pass_gate();
   boost::asio::awaitable<Failure> prepare();
-  void note_arrivals();
+  void note_continuation();
   Failure plan_choices();
   std::uint64_t key_of(std::uint32_t choice, bool uses_client_seed, std::uint64_t nth_identical) const;
   Failure submit();
@@ -75,6 +75,7 @@ class ChatCall {
 
   CallContext& context_;
   const ServerParts& parts_;
+  const WireFormat& format_;
   std::shared_ptr<AttemptState> attempt_;    // null: outside any rollout
   ReplyWriter& reply_;
   Signal signal_;
@@ -85,7 +86,7 @@ class ChatCall {
   bool is_held_ = false;
   coordinator::Gate::Pass pass_;
   ChatRequest request_;
-  std::optional<ChatReply> wire_;
+  std::unique_ptr<ChatReply> wire_;          // from the parsed request on
   Prompt prompt_;
   std::vector<Choice> choices_;
   std::deque<std::pair<std::uint32_t, GenerateDelta>> deltas_;   // not yet taken

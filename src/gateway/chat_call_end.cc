@@ -60,8 +60,7 @@ asio::awaitable<ChatCall::Failure> ChatCall::deliver() {
   }
   bool is_delivered = false;
   if (request_.is_stream) {
-    if (request_.includes_usage) unsent_ += wire_->usage(usage);
-    unsent_ += ChatReply::done();
+    unsent_ += wire_->done(usage);
     is_delivered = co_await reply_.end(std::exchange(unsent_, {}));
   } else if (reply_.has_begun()) {
     is_delivered = co_await reply_.end(wire_->whole(streams, prompt_.ids));
@@ -94,11 +93,11 @@ asio::awaitable<void> ChatCall::tell(ApiError error) {
   if (reply_.peer().is_gone()) co_return;
   context_.metrics.refused(error.code);
   if (!reply_.has_begun()) {
-    co_await reply_.whole(error_reply(error));
+    co_await reply_.whole(error_reply(error, format_.error_shape()));
   } else if (request_.is_stream) {
-    co_await reply_.end(ChatReply::failure(error) + ChatReply::done());
+    co_await reply_.end(format_.failure(error));
   } else {
-    co_await reply_.end(to_json(error));
+    co_await reply_.end(to_json(error, format_.error_shape()));
   }
 }
 

@@ -1,4 +1,4 @@
-// The messages of a chat request as templates expect them. Pure.
+// The messages of an OpenAI chat request as templates expect them. Pure.
 #pragma once
 #include <optional>
 

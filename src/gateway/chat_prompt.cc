@@ -30,7 +30,6 @@ asio::awaitable<OrApiError<Prompt>> make_prompt(CallContext& context, const Chat
 
   Prompt prompt;
   if (attempt != nullptr) prompt.match = attempt->calls.find(rendering);
-  if (attempt != nullptr && !attempt->calls.empty()) context.metrics.continued(prompt.match.node != nullptr);
   prompt.tail_text = rendering.substr(prompt.match.text_bytes);
   auto encode = [tokenizer = parts.tokenizer, tail = prompt.tail_text] {
     return tokenizer->encode(tail, true);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "gateway/api_error.h"
 #include "gateway/attempt_state.h"
 #include "gateway/call_context.h"
 #include "gateway/chat_request.h"

@@ -1,10 +1,10 @@
-// The texts that a chat completion sends: chunks of a stream, or one JSON body. Pure.
+// The texts of one chat call's reply, in the wire format that it came in: the parts of a stream, or
+// one JSON body. Made by a WireFormat; owned by the call; io thread.
 #pragma once
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "gateway/chat_request.h"
 #include "gateway/choice_stream.h"
 
 namespace corisco::gateway {
@@ -13,29 +13,28 @@ struct Usage {
   std::size_t completion_tokens = 0;     // of all choices, end tokens included
 };
 
+// What a reply says of itself.
+struct ReplyOrigin {
+  std::string request_id;
+  std::string model;
+  double created_unix_seconds = 0;
+  std::shared_ptr<const text::Tokenizer> tokenizer;
+};
+
 class ChatReply {
  public:
-  ChatReply(std::string id, std::string model, double created_unix_seconds, const ChatRequest& request,
-            std::shared_ptr<const text::Tokenizer> tokenizer);
+  virtual ~ChatReply() = default;
 
-  // A stream: one opening for each choice, pieces, an ending for each choice, perhaps the usage, done.
-  std::string opening(std::uint32_t choice, const std::vector<TokenId>& prompt_ids) const;
-  std::string piece(std::uint32_t choice, const ChoicePiece& piece) const;   // empty if nothing shows
-  std::string ending(std::uint32_t choice, FinishReason finish) const;
-  std::string usage(const Usage& usage) const;
-  static std::string done() { return "data: [DONE]\n\n"; }
-  std::string heartbeat() const;         // changes nothing for a client
-  static std::string failure(const ApiError& error);
+  // A stream: one opening for each choice, pieces, an ending for each choice, done.
+  virtual std::string opening(std::uint32_t choice, const std::vector<TokenId>& prompt_ids) = 0;
+  virtual std::string piece(std::uint32_t choice, const ChoicePiece& piece) = 0;   // empty if nothing shows
+  virtual std::string ending(std::uint32_t choice, const ChoiceStream& ended) = 0;
+  virtual std::string done(const Usage& usage) = 0;
+  // At any moment of a stream, before its opening too; changes nothing for a client.
+  virtual std::string heartbeat() const = 0;
 
   // Not a stream.
-  std::string whole(const std::vector<ChoiceStream>& choices, const std::vector<TokenId>& prompt_ids) const;
-
- private:
-  std::string id_;
-  std::string model_;
-  std::int64_t created_;
-  bool returns_token_ids_, returns_logprobs_;
-  std::uint32_t top_logprobs_;
-  std::shared_ptr<const text::Tokenizer> tokenizer_;
+  virtual std::string whole(const std::vector<ChoiceStream>& choices,
+                            const std::vector<TokenId>& prompt_ids) = 0;
 };
 }  // namespace corisco::gateway

@@ -1,15 +1,13 @@
-// POST /v1/chat/completions: from the wire to native values, each field checked by name. Pure.
-// A field that is unknown and harmless is ignored; one that would change the result and is not
-// supported is refused.
+// What a chat call asks for, in native values, whichever wire format it came in.
+// A format ignores a field that is unknown and harmless, and refuses by name one that would change
+// the result and is not supported.
 #pragma once
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "corisco/types/call.h"
-#include "gateway/api_error.h"
 
 namespace corisco::gateway {
 // What the client wants of the sampler; the run's policy decides what it gets.
@@ -21,13 +19,13 @@ struct ClientSampling {
 
 struct ChatRequest {
   std::string model;                     // any name; empty: none was sent
-  std::string messages_json;             // for the template: contents are texts
+  std::string messages_json;             // for the template: in OpenAI's form, contents are texts
   std::string sent_messages_json;        // as they came
-  std::string tools_json;                // empty: none
+  std::string tools_json;                // in OpenAI's form; empty: none
   std::string template_kwargs_json;      // chat_template_kwargs; empty: none
   bool adds_generation_prompt = true;
   bool is_stream = false;
-  bool includes_usage = false;           // stream_options.include_usage
+  bool includes_usage = false;           // of a stream, in a chunk of its own (stream_options)
   bool returns_token_ids = false;
   bool returns_logprobs = false;
   std::uint32_t top_logprobs = 0;
@@ -44,6 +42,4 @@ struct ChatLimits {
   std::size_t tools_max = 512;
   std::size_t stops_max = 16;
 };
-
-OrApiError<ChatRequest> parse_chat_request(std::string_view body, const ChatLimits& limits);
 }  // namespace corisco::gateway

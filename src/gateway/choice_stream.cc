@@ -12,16 +12,19 @@ ChoiceStream::ChoiceStream(std::shared_ptr<const text::Tokenizer> tokenizer,
 std::string ChoiceStream::show(TokenId id) {
   const bool is_hidden = std::find(hidden_ids_.begin(), hidden_ids_.end(), id) != hidden_ids_.end();
   if (is_hidden || is_stopped_) return {};
-  auto piece = stops_.push(detokenizer_.push(id));
-  is_stopped_ = piece.is_stopped;
-  return std::move(piece.text);
+  return shown_of(stops_.push(detokenizer_.push(id)));
 }
 
 std::string ChoiceStream::rest() {
   if (is_stopped_) return {};
-  auto piece = stops_.push(detokenizer_.finish());
+  auto text = shown_of(stops_.push(detokenizer_.finish()));
+  return is_stopped_ ? text : text + stops_.finish();
+}
+
+std::string ChoiceStream::shown_of(text::StopStrings::Piece piece) {
   is_stopped_ = piece.is_stopped;
-  return is_stopped_ ? piece.text : piece.text + stops_.finish();
+  stop_string_ = std::move(piece.stop);
+  return std::move(piece.text);
 }
 
 ChoicePiece ChoiceStream::push(GenerateDelta delta) {

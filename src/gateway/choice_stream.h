@@ -31,15 +31,19 @@ class ChoiceStream {
   const std::vector<std::vector<TopLogprob>>& top_logprobs() const { return top_logprobs_; }
   const std::string& text() const { return text_; }
   std::optional<FinishReason> finish() const { return finish_; }
+  // That ended it; empty: something else did, or it goes on.
+  const std::string& stop_string() const { return stop_string_; }
 
  private:
   std::string show(TokenId id);
+  std::string shown_of(text::StopStrings::Piece piece);
   std::string rest();
 
   std::vector<TokenId> hidden_ids_;
   text::Detokenizer detokenizer_;
   text::StopStrings stops_;
   bool is_stopped_ = false;              // a stop string is complete
+  std::string stop_string_;
   std::vector<SampledToken> tokens_;
   std::vector<std::vector<TopLogprob>> top_logprobs_;
   std::string text_;

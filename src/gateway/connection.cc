@@ -8,6 +8,8 @@
 #include <chrono>
 #include <utility>
 
+#include "gateway/wire_format.h"
+
 namespace corisco::gateway {
 namespace asio = boost::asio;
 namespace {
@@ -38,7 +40,7 @@ asio::awaitable<void> Connection::serve() {
 
 asio::awaitable<bool> Connection::serve_one(RequestReader& reader) {
   auto outcome = co_await reader.read_head();
-  if (const auto* error = std::get_if<ApiError>(&outcome)) co_await refuse(nullptr, *error);
+  if (const auto* error = std::get_if<ApiError>(&outcome)) co_await refuse(nullptr, *error, ErrorShape::openai);
   if (!std::holds_alternative<Head>(outcome)) co_return false;
   const Head head = std::move(std::get<Head>(outcome));
   auto plan = router_.plan(head, is_loopback_);
@@ -54,7 +56,7 @@ asio::awaitable<bool> Connection::serve_one(RequestReader& reader) {
       ReplyWriter reply(*this, nullptr, context_.new_request_id());
       co_await router_.answer(std::move(plan), head, {}, reply);
     } else {
-      co_await refuse(&head, *error);
+      co_await refuse(&head, *error, error_shape_of(plan.route.kind));
     }
   }
   if (!std::holds_alternative<std::string>(body)) co_return false;
@@ -63,12 +65,12 @@ asio::awaitable<bool> Connection::serve_one(RequestReader& reader) {
   co_return reply.has_begun() && reply.keeps_alive();
 }
 
-asio::awaitable<void> Connection::refuse(const Head* head, ApiError error) {
+asio::awaitable<void> Connection::refuse(const Head* head, ApiError error, ErrorShape shape) {
   ReplyWriter reply(*this, head, context_.new_request_id());
   reply.close_after();
   context_.metrics.refused(error.code);
   context_.metrics.answered(RouteKind::unknown, error.status);
-  co_await reply.whole(error_reply(error));
+  co_await reply.whole(error_reply(error, shape));
 }
 
 // Reads on for a moment after the last reply, since closing with unread bytes would make the

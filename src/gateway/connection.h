@@ -30,7 +30,7 @@ class Connection final : public Peer, public std::enable_shared_from_this<Connec
 
  private:
   boost::asio::awaitable<bool> serve_one(RequestReader& reader);   // false: no further request
-  boost::asio::awaitable<void> refuse(const Head* head, ApiError error);
+  boost::asio::awaitable<void> refuse(const Head* head, ApiError error, ErrorShape shape);
   boost::asio::awaitable<void> linger();
   void watch_write();
 

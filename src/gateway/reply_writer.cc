@@ -8,10 +8,10 @@
 namespace corisco::gateway {
 namespace asio = boost::asio;
 
-Reply error_reply(const ApiError& error) {
+Reply error_reply(const ApiError& error, ErrorShape shape) {
   Reply reply;
-  reply.status = error.status;
-  reply.body = to_json(error);
+  reply.status = status_in(shape, error);
+  reply.body = to_json(error, shape);
   if (error.retry_after_seconds > 0)
     reply.headers.emplace_back("Retry-After", cat(error.retry_after_seconds));
   if (error.is_final) reply.headers.emplace_back("x-should-retry", "false");

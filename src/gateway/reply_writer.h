@@ -19,7 +19,7 @@ struct Reply {
   std::string body;
   HeaderList headers;
 };
-Reply error_reply(const ApiError& error);
+Reply error_reply(const ApiError& error, ErrorShape shape = ErrorShape::openai);
 
 class ReplyWriter {
  public:

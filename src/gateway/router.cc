@@ -5,11 +5,13 @@
 #include "gateway/chat_call.h"
 #include "gateway/json_fields.h"
 #include "gateway/rollout_routes.h"
+#include "gateway/token_count.h"
+#include "gateway/wire_format.h"
 
 namespace corisco::gateway {
 namespace asio = boost::asio;
 namespace {
-constexpr std::uint64_t kSmallBodyMax = 1U << 20;       // of routes other than the model's
+constexpr std::uint64_t kSmallBodyMax = 1U << 20;       // of routes that take no conversation
 constexpr std::uint64_t kDiscardedBodyMax = 64U << 10;  // of a refused request; a larger one closes
 
 Reply text_reply(std::string body, std::string content_type = "text/plain; charset=utf-8") {
@@ -35,14 +37,14 @@ ApiError wrong_method(const Head& head, RouteKind kind) {
 
 ApiError no_such_route() {
   auto error = invalid_request(
-      "nothing is served at this path; the model is at /v1/chat/completions and /v1/models", {},
+      "nothing is served at this path; the model is at /v1/chat/completions, /v1/messages and /v1/models", {},
       "unknown_url");
   error.status = 404;
   return error;
 }
 
 ApiError unsupported_route() {
-  auto error = invalid_request("this API is not served; use /v1/chat/completions (and /v1/models)", {},
+  auto error = invalid_request("this API is not served; use /v1/chat/completions or /v1/messages", {},
                                "unsupported_api");
   error.status = 404;
   error.is_final = true;
@@ -69,8 +71,9 @@ Plan Router::plan(const Head& head, bool is_loopback) const {
   }
   plan.route = find_route(head.target);
   const auto kind = plan.route.kind;
+  const auto shape = error_shape_of(kind);
   if (!allows_method(kind, head.method)) {
-    plan.refusal = with_allow(error_reply(wrong_method(head, kind)), allowed_methods(kind));
+    plan.refusal = with_allow(error_reply(wrong_method(head, kind), shape), allowed_methods(kind));
     return plan;
   }
   const auto& options = parts_.config->gateway;
@@ -81,13 +84,13 @@ Plan Router::plan(const Head& head, bool is_loopback) const {
     caller = identify(plan.route, key, *parts_.attempts, options);
   if (is_admin_route(kind)) caller = identify_admin(key, is_loopback, *parts_.attempts, options);
   if (const auto* error = std::get_if<ApiError>(&caller)) {
-    plan.refusal = error_reply(*error);
+    plan.refusal = error_reply(*error, shape);
     context_.metrics.refused(error->code);
     return plan;
   }
   plan.caller = std::move(std::get<Caller>(caller));
-  const bool is_model = kind == RouteKind::chat_completions;
-  plan.body_bytes_max = is_model ? options.body_bytes_max : std::min(options.body_bytes_max, kSmallBodyMax);
+  plan.body_bytes_max =
+      takes_conversation(kind) ? options.body_bytes_max : std::min(options.body_bytes_max, kSmallBodyMax);
   return plan;
 }
 
@@ -95,9 +98,11 @@ asio::awaitable<void> Router::answer(Plan plan, const Head& head, std::string bo
   const RequestInFlight in_flight(context_.metrics);
   if (plan.refusal) {
     co_await reply.whole(std::move(*plan.refusal));
-  } else if (plan.route.kind == RouteKind::chat_completions) {
-    ChatCall call(context_, plan.caller, reply);
+  } else if (const auto* format = wire_format_of(plan.route.kind)) {
+    ChatCall call(context_, *format, plan.caller, reply);
     co_await call.run(std::move(body));
+  } else if (plan.route.kind == RouteKind::count_tokens) {
+    co_await count_tokens(context_, plan.caller, std::move(body), reply);
   } else {
     auto answer = quick_answer(plan, head, body);
     auto* error = std::get_if<ApiError>(&answer);
@@ -144,6 +149,7 @@ Reply Router::models() const {
 Reply Router::front_page() const {
   constexpr const char* kPaths =
       "/v1/chat/completions  the model (OpenAI's API)\n"
+      "/v1/messages          the model (Anthropic's API), and /v1/messages/count_tokens\n"
       "/v1/models\n"
       "/metrics              Prometheus\n"
       "/healthz /readyz      probes\n"

@@ -22,11 +22,11 @@ constexpr std::array kPlain = {
 };
 constexpr std::array kModel = {
     Named{"/v1/chat/completions", RouteKind::chat_completions},
+    Named{"/v1/messages", RouteKind::messages},
+    Named{"/v1/messages/count_tokens", RouteKind::count_tokens},
     Named{"/v1/models", RouteKind::models},
     Named{"/v1/completions", RouteKind::unsupported_model_route},
     Named{"/v1/responses", RouteKind::unsupported_model_route},
-    Named{"/v1/messages", RouteKind::unsupported_model_route},
-    Named{"/v1/messages/count_tokens", RouteKind::unsupported_model_route},
     Named{"/v1/embeddings", RouteKind::unsupported_model_route},
 };
 
@@ -101,6 +101,8 @@ const char* to_string(RouteKind kind) {
     case RouteKind::models: return "models";
     case RouteKind::model: return "model";
     case RouteKind::chat_completions: return "chat_completions";
+    case RouteKind::messages: return "messages";
+    case RouteKind::count_tokens: return "count_tokens";
     case RouteKind::unsupported_model_route: return "unsupported_model_route";
     case RouteKind::events: return "events";
     case RouteKind::admin_state: return "admin_state";
@@ -126,6 +128,8 @@ Route find_route(std::string_view target) {
 const char* allowed_methods(RouteKind kind) {
   switch (kind) {
     case RouteKind::chat_completions:
+    case RouteKind::messages:
+    case RouteKind::count_tokens:
     case RouteKind::events:
     case RouteKind::admin_pause:
     case RouteKind::admin_resume:
@@ -142,8 +146,12 @@ bool allows_method(RouteKind kind, std::string_view method) {
 }
 
 bool is_model_route(RouteKind kind) {
-  return kind == RouteKind::chat_completions || kind == RouteKind::models || kind == RouteKind::model ||
+  return takes_conversation(kind) || kind == RouteKind::models || kind == RouteKind::model ||
          kind == RouteKind::unsupported_model_route;
+}
+
+bool takes_conversation(RouteKind kind) {
+  return kind == RouteKind::chat_completions || kind == RouteKind::messages || kind == RouteKind::count_tokens;
 }
 
 bool is_admin_route(RouteKind kind) {

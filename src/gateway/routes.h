@@ -16,6 +16,8 @@ enum class RouteKind : std::uint8_t {
   models,
   model,
   chat_completions,
+  messages,                  // Anthropic's
+  count_tokens,              // of such messages
   unsupported_model_route,   // of another wire format, not spoken here
   events,
   admin_state,
@@ -39,5 +41,6 @@ Route find_route(std::string_view target);
 const char* allowed_methods(RouteKind kind);
 bool allows_method(RouteKind kind, std::string_view method);
 bool is_model_route(RouteKind kind);     // needs an attempt's key, or a call outside any rollout
+bool takes_conversation(RouteKind kind);   // whose body may be as long as a history
 bool is_admin_route(RouteKind kind);
 }  // namespace corisco::gateway

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "corisco/base/random.h"
-#include "corisco/base/strings.h"
 
 namespace corisco::gateway {
 namespace {
@@ -69,14 +68,10 @@ std::uint64_t unseeded_key(std::uint64_t run_seed, std::uint64_t nth, std::uint3
   return hash_words({kUnseededKey, run_seed, nth, choice});
 }
 
-OrApiError<std::uint32_t> reply_tokens_max(const config::Sampling& sampling, bool is_in_rollout,
-                                           const ChatRequest& request, std::size_t prompt_tokens,
-                                           std::uint32_t context_tokens_max) {
-  if (prompt_tokens >= context_tokens_max)
-    return invalid_request(cat("This model's maximum context length is ", context_tokens_max,
-                               " tokens. However, your request has ", prompt_tokens,
-                               " input tokens. Please reduce the length of the input messages."),
-                           "messages", "context_length_exceeded");
+std::optional<std::uint32_t> reply_tokens_max(const config::Sampling& sampling, bool is_in_rollout,
+                                              const ChatRequest& request, std::size_t prompt_tokens,
+                                              std::uint32_t context_tokens_max) {
+  if (prompt_tokens >= context_tokens_max) return std::nullopt;
   const auto left = static_cast<std::uint32_t>(context_tokens_max - prompt_tokens);
   const auto wanted = request.max_tokens.value_or(sampling.max_tokens);
   return std::min(left, is_in_rollout ? std::min(wanted, sampling.max_tokens) : wanted);

@@ -2,6 +2,7 @@
 // client's. Pure.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,8 +31,8 @@ std::uint64_t client_key(std::int64_t seed, std::span<const TokenId> prompt_ids,
 std::uint64_t unseeded_key(std::uint64_t run_seed, std::uint64_t nth, std::uint32_t choice);
 
 // Tokens that a reply may have: what the client asks for, at most the run's cap (in rollouts) and
-// what the context leaves. An error with code context_length_exceeded if that is nothing.
-OrApiError<std::uint32_t> reply_tokens_max(const config::Sampling& sampling, bool is_in_rollout,
-                                           const ChatRequest& request, std::size_t prompt_tokens,
-                                           std::uint32_t context_tokens_max);
+// what the context leaves. None if that is nothing: the prompt does not fit.
+std::optional<std::uint32_t> reply_tokens_max(const config::Sampling& sampling, bool is_in_rollout,
+                                              const ChatRequest& request, std::size_t prompt_tokens,
+                                              std::uint32_t context_tokens_max);
 }  // namespace corisco::gateway

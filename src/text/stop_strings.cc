@@ -35,15 +35,16 @@ StopStrings::StopStrings(std::vector<std::string> stops) : stops_(std::move(stop
 }
 
 StopStrings::Piece StopStrings::push(std::string_view text) {
-  if (is_stopped_) return {"", true};
+  if (is_stopped_) return {"", true, {}};
   held_ += text;
   if (const Match match = first_match(held_, stops_); match.end != std::string::npos) {
     is_stopped_ = true;
-    return {std::exchange(held_, {}).substr(0, match.begin), true};
+    const auto all = std::exchange(held_, {});
+    return {all.substr(0, match.begin), true, all.substr(match.begin, match.end - match.begin)};
   }
   std::size_t held = 0;
   for (const auto& stop : stops_) held = std::max(held, open_size(held_, stop));
-  Piece piece{held_.substr(0, held_.size() - held), false};
+  Piece piece{held_.substr(0, held_.size() - held), false, {}};
   held_.erase(0, held_.size() - held);
   return piece;
 }

@@ -1,5 +1,5 @@
-// The chat wire format: what is read, what is ignored, what is refused and by which name.
-#include "gateway/chat_request.h"
+// OpenAI's chat wire format: what is read, what is ignored, what is refused and by which name.
+#include "gateway/openai_chat.h"
 
 #include <gtest/gtest.h>
 
@@ -14,14 +14,14 @@ std::string with(const std::string& more) {
   return cat("{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]", more.empty() ? "" : ",", more, "}");
 }
 ChatRequest accepted(const std::string& body) {
-  auto parsed = parse_chat_request(body, {});
+  auto parsed = parse_openai_chat(body, {});
   const auto* error = std::get_if<ApiError>(&parsed);
   EXPECT_EQ(error, nullptr) << (error ? error->message : "");
   return error ? ChatRequest{} : std::get<ChatRequest>(parsed);
 }
 // The field that the refusal names.
 std::string refused(const std::string& body) {
-  auto parsed = parse_chat_request(body, {});
+  auto parsed = parse_openai_chat(body, {});
   const auto* error = std::get_if<ApiError>(&parsed);
   if (error == nullptr) return "accepted";
   if (error->status != 400) return "wrong status";
@@ -121,7 +121,7 @@ TEST(ChatRequest, BodiesThatAreNotRequests) {
 }
 
 TEST(ChatRequest, AnErrorNeverRepeatsWhatWasSent) {
-  const auto parsed = parse_chat_request(with("\"stop\":[\"sesame\",5]"), {});
+  const auto parsed = parse_openai_chat(with("\"stop\":[\"sesame\",5]"), {});
   EXPECT_EQ(std::get<ApiError>(parsed).message.find("sesame"), std::string::npos);
 }
 

@@ -187,7 +187,7 @@ TEST_F(ChatServerTest, ErrorsAreShapedAndNameTheField) {
   reply = chat({{"messages", {{{"role", "alien"}, {"content", "x"}}}}});
   EXPECT_EQ(reply.status, 400);
   EXPECT_NE(reply.body.find("alien"), std::string::npos);
-  reply = ask(post("/v1/messages", "{}"));
+  reply = ask(post("/v1/responses", "{}"));
   EXPECT_EQ(reply.status, 404);
   EXPECT_NE(reply.body.find("/v1/chat/completions"), std::string::npos);
 }

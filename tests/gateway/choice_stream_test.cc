@@ -42,12 +42,14 @@ TEST(ChoiceStream, AStopStringEndsItWhateverTheGeneratorSays) {
   EXPECT_EQ(stream.push(delta_of("more")).tokens.size(), 0U);
   EXPECT_EQ(stream.tokens().size(), 4U);
   EXPECT_EQ(stream.text(), "x");
+  EXPECT_EQ(stream.stop_string(), "ab");
 }
 
 TEST(ChoiceStream, HiddenIdsAreNotShown) {
   ChoiceStream stream(std::make_shared<ByteTokenizer>(), {}, {'!'});
   EXPECT_EQ(stream.push(delta_of("ok!", FinishReason::length)).text, "ok");
   EXPECT_EQ(stream.finish(), FinishReason::length);
+  EXPECT_EQ(stream.stop_string(), "");
   EXPECT_EQ(stream.tokens().size(), 3U);
 }
 }  // namespace

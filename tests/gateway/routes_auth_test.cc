@@ -14,7 +14,9 @@ TEST(Routes, TheModelIsServedPlainAndUnderAnAttempt) {
   EXPECT_EQ(route.attempt, (AttemptKey{RolloutId{7}, 2}));
   EXPECT_EQ(find_route("/v1/models/org%2Fname").model_id, "org/name");
   EXPECT_EQ(find_route("/v1/models/org/name").model_id, "org/name");
-  EXPECT_EQ(find_route("/v1/messages").kind, RouteKind::unsupported_model_route);
+  EXPECT_EQ(find_route("/v1/messages?beta=true").kind, RouteKind::messages);
+  EXPECT_EQ(find_route("/rollout/7/attempt/2/v1/messages/count_tokens?beta=true").kind, RouteKind::count_tokens);
+  EXPECT_EQ(find_route("/v1/responses").kind, RouteKind::unsupported_model_route);
   EXPECT_EQ(find_route("/rollout/7/attempt/2/events").kind, RouteKind::events);
   EXPECT_EQ(find_route("/admin/rollouts/7/attempt/2/finish").kind, RouteKind::admin_finish_attempt);
 }
@@ -31,6 +33,8 @@ TEST(Routes, Methods) {
   EXPECT_TRUE(allows_method(RouteKind::models, "HEAD"));
   EXPECT_FALSE(allows_method(RouteKind::models, "POST"));
   EXPECT_FALSE(allows_method(RouteKind::chat_completions, "GET"));
+  EXPECT_FALSE(allows_method(RouteKind::messages, "GET"));
+  EXPECT_TRUE(allows_method(RouteKind::count_tokens, "POST"));
 }
 
 struct AuthTest : testing::Test {

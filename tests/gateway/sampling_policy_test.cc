@@ -79,9 +79,7 @@ TEST_F(SamplingPolicyTest, EveryPartOfTheKeyCounts) {
 TEST_F(SamplingPolicyTest, LengthOfAReply) {
   config.sampling.max_tokens = 50;
   const auto max = [&](bool is_in_rollout, std::size_t prompt, std::uint32_t context) {
-    const auto result = reply_tokens_max(config.sampling, is_in_rollout, request, prompt, context);
-    const auto* error = std::get_if<ApiError>(&result);
-    return error ? 0U : std::get<std::uint32_t>(result);
+    return reply_tokens_max(config.sampling, is_in_rollout, request, prompt, context).value_or(0);
   };
   EXPECT_EQ(max(true, 10, 1000), 50U);
   EXPECT_EQ(max(true, 970, 1000), 30U);

@@ -51,6 +51,13 @@ TEST(StopStrings, Table) {
   EXPECT_EQ(run({"客户"}, {"我的客", "户"}), (Outcome{"我的", true}));
 }
 
+TEST(StopStrings, SaysWhichOneItWas) {
+  StopStrings watcher({"b", "ab", "zz"});
+  EXPECT_EQ(watcher.push("xa").stop, "");
+  EXPECT_EQ(watcher.push("bzz").stop, "ab");
+  EXPECT_EQ(watcher.push("zz").stop, "");
+}
+
 TEST(StopStrings, HoldsBackOnlyWhatMayBecomeOne) {
   StopStrings watcher({"</end>"});
   EXPECT_EQ(watcher.push("text <").text, "text ");

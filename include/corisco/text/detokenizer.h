@@ -31,6 +31,7 @@ class StopStrings {
   struct Piece {
     std::string text;                  // to show now
     bool is_stopped = false;           // a stop string is complete; text before it is shown
+    std::string stop{};                // which one, in the piece that completes it
   };
   // Once stopped, it stays so and shows nothing more.
   Piece push(std::string_view text);

@@ -1,9 +1,9 @@
-#include "gateway/chat_reply.h"
-
+// The chat completion's reply: chunks of a stream, or one JSON body.
 #include <utility>
 
 #include "corisco/base/strings.h"
 #include "gateway/json_fields.h"
+#include "gateway/openai_chat.h"
 
 namespace corisco::gateway {
 namespace {
@@ -59,22 +59,46 @@ Json stream_choice(std::uint32_t choice, Json delta) {
   return {{"index", choice}, {"delta", std::move(delta)}, {"logprobs", nullptr}, {"finish_reason", nullptr}};
 }
 constexpr const char* kChunk = "chat.completion.chunk";
-}  // namespace
+constexpr const char* kDone = "data: [DONE]\n\n";
 
-ChatReply::ChatReply(std::string id, std::string model, double created_unix_seconds,
-                     const ChatRequest& request, std::shared_ptr<const text::Tokenizer> tokenizer)
-    : id_(std::move(id)), model_(std::move(model)), created_(static_cast<std::int64_t>(created_unix_seconds)),
-      returns_token_ids_(request.returns_token_ids), returns_logprobs_(request.returns_logprobs),
-      top_logprobs_(request.top_logprobs), tokenizer_(std::move(tokenizer)) {}
+const char* finish_of(const ChoiceStream& ended) {
+  return to_string(ended.finish().value_or(FinishReason::aborted));
+}
 
-std::string ChatReply::opening(std::uint32_t choice, const std::vector<TokenId>& prompt_ids) const {
+class OpenAiChatReply final : public ChatReply {
+ public:
+  OpenAiChatReply(ReplyOrigin origin, const ChatRequest& request);
+  std::string opening(std::uint32_t choice, const std::vector<TokenId>& prompt_ids) override;
+  std::string piece(std::uint32_t choice, const ChoicePiece& piece) override;
+  std::string ending(std::uint32_t choice, const ChoiceStream& ended) override;
+  std::string done(const Usage& usage) override;
+  std::string heartbeat() const override;
+  std::string whole(const std::vector<ChoiceStream>& choices, const std::vector<TokenId>& prompt_ids) override;
+
+ private:
+  std::string id_;
+  std::string model_;
+  std::int64_t created_;
+  bool includes_usage_, returns_token_ids_, returns_logprobs_;
+  std::uint32_t top_logprobs_;
+  std::shared_ptr<const text::Tokenizer> tokenizer_;
+};
+
+OpenAiChatReply::OpenAiChatReply(ReplyOrigin origin, const ChatRequest& request)
+    : id_(cat("chatcmpl-", origin.request_id)), model_(std::move(origin.model)),
+      created_(static_cast<std::int64_t>(origin.created_unix_seconds)),
+      includes_usage_(request.includes_usage), returns_token_ids_(request.returns_token_ids),
+      returns_logprobs_(request.returns_logprobs), top_logprobs_(request.top_logprobs),
+      tokenizer_(std::move(origin.tokenizer)) {}
+
+std::string OpenAiChatReply::opening(std::uint32_t choice, const std::vector<TokenId>& prompt_ids) {
   auto chunk = reply_base(id_, kChunk, created_, model_);
   chunk["choices"] = Json::array({stream_choice(choice, {{"role", "assistant"}, {"content", ""}})});
   if (returns_token_ids_ && choice == 0) chunk["prompt_token_ids"] = prompt_ids;
   return event(chunk);
 }
 
-std::string ChatReply::piece(std::uint32_t choice, const ChoicePiece& piece) const {
+std::string OpenAiChatReply::piece(std::uint32_t choice, const ChoicePiece& piece) {
   const bool shows_tokens = (returns_token_ids_ || returns_logprobs_) && !piece.tokens.empty();
   if (piece.text.empty() && !shows_tokens) return {};
   auto shown = stream_choice(choice, {{"content", piece.text}});
@@ -86,31 +110,30 @@ std::string ChatReply::piece(std::uint32_t choice, const ChoicePiece& piece) con
   return event(chunk);
 }
 
-std::string ChatReply::ending(std::uint32_t choice, FinishReason finish) const {
+std::string OpenAiChatReply::ending(std::uint32_t choice, const ChoiceStream& ended) {
   auto shown = stream_choice(choice, Json::object());
-  shown["finish_reason"] = to_string(finish);
+  shown["finish_reason"] = finish_of(ended);
   auto chunk = reply_base(id_, kChunk, created_, model_);
   chunk["choices"] = Json::array({std::move(shown)});
   return event(chunk);
 }
 
-std::string ChatReply::usage(const Usage& usage) const {
+std::string OpenAiChatReply::done(const Usage& usage) {
+  if (!includes_usage_) return kDone;
   auto chunk = reply_base(id_, kChunk, created_, model_);
   chunk["choices"] = Json::array();
   chunk["usage"] = usage_of(usage);
-  return event(chunk);
+  return event(chunk) + kDone;
 }
 
-std::string ChatReply::heartbeat() const {
+std::string OpenAiChatReply::heartbeat() const {
   auto chunk = reply_base(id_, kChunk, created_, model_);
   chunk["choices"] = Json::array({stream_choice(0, Json::object())});
   return event(chunk);
 }
 
-std::string ChatReply::failure(const ApiError& error) { return cat("data: ", to_json(error), "\n\n"); }
-
-std::string ChatReply::whole(const std::vector<ChoiceStream>& choices,
-                             const std::vector<TokenId>& prompt_ids) const {
+std::string OpenAiChatReply::whole(const std::vector<ChoiceStream>& choices,
+                                   const std::vector<TokenId>& prompt_ids) {
   auto reply = reply_base(id_, "chat.completion", created_, model_);
   Usage usage{prompt_ids.size(), 0};
   reply["choices"] = Json::array();
@@ -121,12 +144,28 @@ std::string ChatReply::whole(const std::vector<ChoiceStream>& choices,
     shown["logprobs"] = nullptr;
     if (returns_logprobs_)
       shown["logprobs"] = logprobs_of(*tokenizer_, choice.tokens(), choice.top_logprobs(), top_logprobs_);
-    shown["finish_reason"] = to_string(choice.finish().value_or(FinishReason::aborted));
+    shown["finish_reason"] = finish_of(choice);
     if (returns_token_ids_) shown["token_ids"] = ids_of(choice.tokens());
     reply["choices"].push_back(std::move(shown));
   }
   reply["usage"] = usage_of(usage);
   if (returns_token_ids_) reply["prompt_token_ids"] = prompt_ids;
   return dump(reply);
+}
+}  // namespace
+
+std::unique_ptr<ChatReply> OpenAiChat::start_reply(ReplyOrigin origin, const ChatRequest& request) const {
+  return std::make_unique<OpenAiChatReply>(std::move(origin), request);
+}
+
+std::string OpenAiChat::failure(const ApiError& error) const {
+  return cat("data: ", to_json(error), "\n\n", kDone);
+}
+
+ApiError OpenAiChat::context_overflow(std::size_t prompt_tokens, std::uint32_t context_tokens_max) const {
+  return invalid_request(cat("This model's maximum context length is ", context_tokens_max,
+                             " tokens. However, your request has ", prompt_tokens,
+                             " input tokens. Please reduce the length of the input messages."),
+                         "messages", kContextOverflow);
 }
 }  // namespace corisco::gateway

@@ -1,18 +1,12 @@
-#include "gateway/chat_request.h"
-
+// The chat completion's body.
 #include <array>
-#include <cmath>
 
 #include "gateway/chat_messages.h"
-#include "gateway/json_fields.h"
+#include "gateway/openai_chat.h"
+#include "gateway/request_fields.h"
 
 namespace corisco::gateway {
 namespace {
-
-// Whether a field's value leaves the result as it is without the field.
-bool is_empty_or_false(const Json& value) {
-  return value.is_null() || value == false || (value.is_structured() && value.empty()) || value == "";
-}
 bool is_zero(const Json& value) { return value.is_number() && value.get<double>() == 0; }
 bool is_one(const Json& value) { return value.is_number() && value.get<double>() == 1; }
 bool is_true(const Json& value) { return value == true; }
@@ -20,10 +14,6 @@ bool is_text_format(const Json& value) { return value.is_object() && value.value
 bool is_text_modality(const Json& value) { return value == Json::array({"text"}); }
 bool is_free_choice(const Json& value) { return value == "auto" || value == "none"; }
 
-struct Unsupported {
-  const char* name;
-  bool (*is_harmless)(const Json&);
-};
 // Each would change the result, and is not supported.
 constexpr std::array kUnsupported = {
     Unsupported{"response_format", is_text_format},
@@ -62,30 +52,6 @@ constexpr std::array kUnsupported = {
     Unsupported{"return_tokens_as_token_ids", is_empty_or_false},
 };
 
-void refuse_unsupported(JsonFields& fields) {
-  for (const auto& unsupported : kUnsupported) {
-    const auto* value = fields.find(unsupported.name);
-    if (value != nullptr && !unsupported.is_harmless(*value))
-      fields.refuse(unsupported.name, "with this value is not supported", "unsupported_parameter");
-  }
-}
-
-void read_stop_strings(JsonFields& fields, const ChatLimits& limits, ChatRequest& request) {
-  const auto* stop = fields.find("stop");
-  if (stop == nullptr) return;
-  const Json list = stop->is_string() ? Json::array({*stop}) : *stop;
-  if (!list.is_array() || list.size() > limits.stops_max) {
-    fields.refuse("stop", cat("must be a string or a list of at most ", limits.stops_max, " strings"));
-    return;
-  }
-  for (const auto& text : list) {
-    if (text.is_string() && !text.get_ref<const std::string&>().empty())
-      request.stop_strings.push_back(text.get<std::string>());
-    else
-      fields.refuse("stop", "must not hold an empty string or anything but strings");
-  }
-}
-
 void read_stop_ids(JsonFields& fields, const ChatLimits& limits, ChatRequest& request) {
   const auto* ids = fields.find("stop_token_ids");
   if (ids == nullptr) return;
@@ -102,13 +68,8 @@ void read_stop_ids(JsonFields& fields, const ChatLimits& limits, ChatRequest& re
 }
 
 void read_sampling(JsonFields& fields, ClientSampling& sampling) {
-  sampling.temperature = fields.number("temperature", 0, 10);
-  sampling.top_p = fields.number("top_p", 0, 1);
-  if (sampling.top_p == 0.0) fields.refuse("top_p", "must be above 0");
+  read_draw_limits(fields, -1, sampling);   // -1 is vLLM's word for off
   sampling.min_p = fields.number("min_p", 0, 1);
-  // -1 is vLLM's word for off.
-  if (const auto top_k = fields.integer("top_k", -1, 0x7fffffff))
-    sampling.top_k = static_cast<std::uint32_t>(*top_k < 0 ? 0 : *top_k);
   constexpr auto kSeedMax = std::numeric_limits<std::int64_t>::max();
   sampling.seed = fields.integer("seed", -kSeedMax - 1, kSeedMax);
 }
@@ -136,25 +97,14 @@ void read_output(JsonFields& fields, const ChatLimits& limits, ChatRequest& requ
 }
 
 void read_tools(JsonFields& fields, const ChatLimits& limits, ChatRequest& request) {
-  if (const auto* tools = fields.find("tools")) {
-    if (!tools->is_array() || tools->size() > limits.tools_max)
-      fields.refuse("tools", cat("must be a list of at most ", limits.tools_max, " tools"));
-    else if (!tools->empty())
-      request.tools_json = tools->dump();
-  }
+  if (const auto* tools = read_tools_list(fields, limits)) request.tools_json = tools->dump();
   request.adds_generation_prompt = fields.flag("add_generation_prompt", true);
-  const auto* kwargs = fields.find("chat_template_kwargs");
-  if (kwargs != nullptr && !kwargs->is_object()) fields.refuse("chat_template_kwargs", "must be an object");
-  if (kwargs != nullptr && kwargs->is_object() && !kwargs->empty())
-    request.template_kwargs_json = kwargs->dump();
+  read_template_kwargs(fields, request);
 }
 
 std::optional<ApiError> read_messages(JsonFields& fields, const ChatLimits& limits, ChatRequest& request) {
-  const auto* messages = fields.find("messages");
-  if (messages == nullptr || !messages->is_array() || messages->empty())
-    return invalid_request("'messages' must be a non-empty list", "messages");
-  if (messages->size() > limits.messages_max)
-    return invalid_request(cat("'messages' holds more than ", limits.messages_max), "messages");
+  const auto* messages = read_messages_list(fields, limits);
+  if (messages == nullptr) return fields.problem();
   request.sent_messages_json = messages->dump();
   auto normalised = *messages;
   if (auto error = normalise_messages(normalised)) return error;
@@ -163,18 +113,17 @@ std::optional<ApiError> read_messages(JsonFields& fields, const ChatLimits& limi
 }
 }  // namespace
 
-OrApiError<ChatRequest> parse_chat_request(std::string_view body, const ChatLimits& limits) {
+OrApiError<ChatRequest> parse_openai_chat(std::string_view body, const ChatLimits& limits) {
   auto parsed = parse_json_object(body);
   if (auto* error = std::get_if<ApiError>(&parsed)) return std::move(*error);
   JsonFields fields(std::get<Json>(parsed));
   ChatRequest request;
-  request.model = fields.text("model");
-  if (request.model.size() > 256) fields.refuse("model", "is too long");
+  read_model(fields, request);
   if (auto error = read_messages(fields, limits, request)) return std::move(*error);
-  refuse_unsupported(fields);
+  refuse_unsupported(fields, kUnsupported);
   read_tools(fields, limits, request);
   read_output(fields, limits, request);
-  read_stop_strings(fields, limits, request);
+  read_stop_strings(fields, "stop", limits, request);
   read_stop_ids(fields, limits, request);
   read_sampling(fields, request.sampling);
   if (fields.problem()) return *fields.problem();

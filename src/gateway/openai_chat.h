@@ -1,0 +1,19 @@
+// OpenAI's POST /v1/chat/completions, with the options of vLLM that return token ids.
+#pragma once
+#include "gateway/wire_format.h"
+
+namespace corisco::gateway {
+// Each field is checked by name. Pure.
+OrApiError<ChatRequest> parse_openai_chat(std::string_view body, const ChatLimits& limits);
+
+class OpenAiChat final : public WireFormat {
+ public:
+  OrApiError<ChatRequest> parse(std::string_view body, const ChatLimits& limits) const override {
+    return parse_openai_chat(body, limits);
+  }
+  std::unique_ptr<ChatReply> start_reply(ReplyOrigin origin, const ChatRequest& request) const override;
+  ErrorShape error_shape() const override { return ErrorShape::openai; }
+  std::string failure(const ApiError& error) const override;
+  ApiError context_overflow(std::size_t prompt_tokens, std::uint32_t context_tokens_max) const override;
+};
+}  // namespace corisco::gateway

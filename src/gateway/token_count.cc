@@ -1,0 +1,34 @@
+#include "gateway/token_count.h"
+
+#include <utility>
+
+#include "gateway/anthropic_messages.h"
+#include "gateway/chat_prompt.h"
+
+namespace corisco::gateway {
+namespace asio = boost::asio;
+namespace {
+asio::awaitable<OrApiError<std::size_t>> count(CallContext& context, Caller caller, std::string body) {
+  const auto size = body.size();
+  auto work = [body = std::move(body)] { return parse_anthropic_count(body, ChatLimits{}); };
+  auto parsed = co_await context.worker.run(size, std::move(work));
+  if (auto* error = std::get_if<ApiError>(&parsed)) co_return std::move(*error);
+  const auto request = std::move(std::get<ChatRequest>(parsed));
+  auto made = co_await make_prompt(context, request, caller.attempt.get());
+  if (auto* error = std::get_if<ApiError>(&made)) co_return std::move(*error);
+  co_return std::get<Prompt>(made).ids.size();
+}
+}  // namespace
+
+asio::awaitable<void> count_tokens(CallContext& context, Caller caller, std::string body, ReplyWriter& reply) {
+  const auto counted = co_await count(context, std::move(caller), std::move(body));
+  Reply answer;
+  if (const auto* error = std::get_if<ApiError>(&counted)) {
+    context.metrics.refused(error->code);
+    answer = error_reply(*error, ErrorShape::anthropic);
+  } else {
+    answer.body = cat("{\"input_tokens\":", std::get<std::size_t>(counted), "}");
+  }
+  co_await reply.whole(std::move(answer));
+}
+}  // namespace corisco::gateway
