@@ -10,10 +10,6 @@
 
 namespace corisco::gateway {
 namespace {
-std::string dump(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 // The event's name is the type in its data.
 std::string event(const Json& value) {
   return cat("event: ", value["type"].get_ref<const std::string&>(), "\ndata: ", dump(value), "\n\n");

@@ -38,4 +38,6 @@ OrApiError<Json> parse_json_object(std::string_view text, const JsonLimits& limi
   if (!parsed.is_object()) return invalid_request("the body must be a JSON object", {}, "invalid_json");
   return parsed;
 }
+
+std::string dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 }  // namespace corisco::gateway

@@ -7,10 +7,6 @@
 
 namespace corisco::gateway {
 namespace {
-std::string dump(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 std::string event(const Json& value) { return cat("data: ", dump(value), "\n\n"); }
 
 Json bytes_of(std::string_view text) {

@@ -7,7 +7,7 @@ namespace {
 Reply json_reply(int status, const Json& body) {
   Reply reply;
   reply.status = status;
-  reply.body = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  reply.body = dump(body);
   return reply;
 }
 

@@ -9,6 +9,10 @@ struct InterruptedCallTest : ServerTest {
   std::string stream_request(const std::string& key = {}) {
     return post("/v1/chat/completions", hi({{"stream", true}}).dump(), key);
   }
+  void begin_stream(RawClient& client, const std::string& key = {}) {
+    client.send(stream_request(key));
+    ASSERT_TRUE(client.wait_for("assistant"));
+  }
 };
 
 TEST_F(InterruptedCallTest, AClientThatLeavesIsNoticedAndItsCallKept) {
@@ -16,8 +20,7 @@ TEST_F(InterruptedCallTest, AClientThatLeavesIsNoticedAndItsCallKept) {
   generator.is_manual = true;
   const auto key = open_attempt(1);
   RawClient client(port);
-  client.send(stream_request(key));
-  ASSERT_TRUE(client.wait_for("assistant"));
+  ASSERT_NO_FATAL_FAILURE(begin_stream(client, key));
   on_io([this] { generator.give(RequestId{1}, {'a', 'b'}, {}); return 0; });
   ASSERT_TRUE(client.wait_for("ab"));
   client.close();
@@ -35,8 +38,7 @@ TEST_F(InterruptedCallTest, AReplyThatIsSentBackHasArrived) {
   generator.is_manual = true;
   const auto key = open_attempt(1);
   RawClient client(port);
-  client.send(stream_request(key));
-  ASSERT_TRUE(client.wait_for("assistant"));
+  ASSERT_NO_FATAL_FAILURE(begin_stream(client, key));
   on_io([this] { generator.give(RequestId{1}, {'a', 'b', kEnd}, FinishReason::stop); return 0; });
   ASSERT_TRUE(client.wait_for("ab"));
   client.close();
@@ -56,8 +58,7 @@ TEST_F(InterruptedCallTest, ASuspendedReplyWaitsForTheDaemon) {
   generator.is_manual = true;
   const auto key = open_attempt(1);
   RawClient client(port);
-  client.send(stream_request(key));
-  ASSERT_TRUE(client.wait_for("assistant"));
+  ASSERT_NO_FATAL_FAILURE(begin_stream(client, key));
   on_io([this] { generator.give(RequestId{1}, {'a'}, {}); return 0; });
   ASSERT_TRUE(client.wait_for("a\""));
   const auto held = [this] { return attempts.summary({RolloutId{1}, 1}).held_seconds; };
@@ -171,8 +172,7 @@ TEST_F(InterruptedCallTest, AReplyIsOutOfTheGateBeforeItIsWritten) {
   start();
   generator.is_manual = true;
   RawClient client(port);
-  client.send(stream_request());
-  ASSERT_TRUE(client.wait_for("assistant"));
+  ASSERT_NO_FATAL_FAILURE(begin_stream(client));
   const auto inside = on_io([this] {
     const auto before = gate.num_inside();
     generator.give(RequestId{1}, {'a', kEnd}, FinishReason::stop);
@@ -186,8 +186,7 @@ TEST_F(InterruptedCallTest, StoppingCutsWhatRunsAndRecordsIt) {
   start();
   generator.is_manual = true;
   RawClient busy(port), idle(port);
-  busy.send(stream_request());
-  ASSERT_TRUE(busy.wait_for("assistant"));
+  ASSERT_NO_FATAL_FAILURE(begin_stream(busy));
   on_io([this] { generator.give(RequestId{1}, {'a'}, {}); return 0; });
   on_io([this] { server->stop(); return 0; });
   EXPECT_TRUE(busy.is_closed_by_peer());
