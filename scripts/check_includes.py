@@ -32,7 +32,7 @@ CONFINED = [
     (re.compile(r"^CLI/"), ("src/app/",)),
     (re.compile(r"^boost/beast"), ("src/gateway/", "src/app/status.cc")),
     (re.compile(r"^nlohmann/"), ("src/gateway/", "src/rollouts/", "src/text/", "src/model/", "src/trainer/",
-                                 "src/metrics/", "src/app/")),
+                                 "src/metrics/", "src/app/", "include/corisco/base/json.h", "src/base/json.cc")),
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 

@@ -7,6 +7,7 @@
 
 #include "app/daemon_parts.h"
 #include "app/trainer_metrics.h"
+#include "corisco/base/json.h"
 #include "corisco/base/log.h"
 #include "corisco/base/strings.h"
 
@@ -103,7 +104,7 @@ void Daemon::Parts::evaluate(PolicyVersion version, std::function<void()> done) 
     metrics.gauge("corisco_evaluation_reward_mean").set(result.all.mean());
     if (result.version.value == 0) {
       held_out_at_start = result.all.mean();
-      device->set_checkpoint_extra(nlohmann::json{{"held_out_reward_at_start", *held_out_at_start}}.dump());
+      device->set_checkpoint_extra(json_text(nlohmann::json{{"held_out_reward_at_start", *held_out_at_start}}));
     }
     last_evaluation = result;
     done();
@@ -193,7 +194,7 @@ std::string Daemon::Parts::state_json() const {
       {"requests_held", gate->num_waiting()},
       {"train_progress", device->train_progress()},
       {"uptime_seconds", real_clock().unix_seconds() - started_unix_seconds}};
-  return state.dump();
+  return json_text(state);
 }
 
 std::string Daemon::Parts::transcript_json(AttemptKey attempt) const {
@@ -203,12 +204,12 @@ std::string Daemon::Parts::transcript_json(AttemptKey attempt) const {
   for (const auto& call : *calls) {
     transcript.push_back({{"turn", call.turn},
                           {"choice", call.choice},
-                          {"messages", nlohmann::json::parse(call.request_json, nullptr, false)},
+                          {"messages", parse_json(call.request_json)},
                           {"reply", call.reply_text},
                           {"finish", to_string(call.finish)},
                           {"num_tokens", call.tokens.size()}});
   }
-  return transcript.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text(transcript);
 }
 
 // The first signal stops the run in order; a second one ends the process at once, and the spawner,

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/daemon_parts.h"
+#include "corisco/base/json.h"
 #include "corisco/base/log.h"
 #include "corisco/base/strings.h"
 
@@ -24,7 +25,7 @@ coordinator::Progress Daemon::Parts::recover() {
   progress_from.version = facts.version;
   if (!recovered) return progress_from;
   auto& found = *recovered;
-  const auto kept = nlohmann::json::parse(facts.restored_extra_json, nullptr, false);
+  const auto kept = parse_json(facts.restored_extra_json);
   if (kept.is_object() && kept.contains("held_out_reward_at_start")) {
     held_out_at_start = kept["held_out_reward_at_start"].get<double>();
     device->set_checkpoint_extra(facts.restored_extra_json);

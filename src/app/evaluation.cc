@@ -4,6 +4,7 @@
 
 #include "corisco/base/clock.h"
 #include "corisco/base/files.h"
+#include "corisco/base/json.h"
 #include "corisco/base/log.h"
 #include "corisco/base/strings.h"
 
@@ -17,7 +18,7 @@ nlohmann::json call_json(const Call& call) {
   }
   return {{"turn", call.turn},
           {"choice", call.choice},
-          {"messages", nlohmann::json::parse(call.request_json, nullptr, false)},
+          {"messages", parse_json(call.request_json)},
           {"reply", call.reply_text},
           {"finish", to_string(call.finish)},
           {"prompt_ids", call.prompt_ids},
@@ -26,7 +27,7 @@ nlohmann::json call_json(const Call& call) {
 }
 
 std::string kind_of(const std::string& task_json) {
-  const auto task = nlohmann::json::parse(task_json, nullptr, false);
+  const auto task = parse_json(task_json);
   if (!task.is_object() || !task.contains("kind") || !task["kind"].is_string()) return {};
   return task["kind"].get<std::string>();
 }
@@ -39,13 +40,13 @@ std::string rollout_json(const FinishedRollout& finished, PolicyVersion version)
       {"version", version.value},
       {"rollout", finished.spec.id.value},
       {"repeat", finished.spec.sibling},
-      {"task", nlohmann::json::parse(finished.spec.task_json, nullptr, false)},
+      {"task", parse_json(finished.spec.task_json)},
       {"reward", finished.reward ? nlohmann::json(*finished.reward) : nlohmann::json()},
       {"note", finished.reward_note},
       {"outcome", to_string(finished.outcome)},
       {"seconds", finished.seconds},
       {"calls", calls}};
-  return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text(line);
 }
 
 std::string to_text(const EvaluationResult& result) {

@@ -11,6 +11,7 @@
 #include "app/version.h"
 #include "corisco/base/clock.h"
 #include "corisco/base/files.h"
+#include "corisco/base/json.h"
 #include "corisco/base/strings.h"
 #include "corisco/config/load.h"
 
@@ -93,6 +94,6 @@ Result<void> write_manifest(const RunFolder& folder, const config::Config& confi
       {"packages", {{"libtorch", kTorchVersion}, {"compiler", kCompiler}}},
       {"hardware", hardware(capability)}};
   CORISCO_CHECK(files::write_atomically(folder.path + "/config.yaml", config::to_yaml(config), 0600));
-  return files::write_atomically(folder.path + "/manifest.json", manifest.dump(2) + "\n");
+  return files::write_atomically(folder.path + "/manifest.json", json_text(manifest, 2) + "\n");
 }
 }  // namespace corisco::app

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/exit_codes.h"
+#include "corisco/base/json.h"
 #include "corisco/base/strings.h"
 
 namespace corisco::app {
@@ -43,8 +44,10 @@ int print_status(const std::string& url) {
   const std::string host(rest.substr(0, colon));
   const std::string port(colon == std::string_view::npos ? "80" : rest.substr(colon + 1));
   try {
-    for (const auto& [name, value] : nlohmann::ordered_json::parse(get(host, port, "/admin/state")).items())
-      std::printf("%-18s %s\n", name.c_str(), value.is_string() ? value.get<std::string>().c_str() : value.dump().c_str());
+    const auto state = parse_ordered_json(get(host, port, "/admin/state"));
+    if (!state.is_object()) throw std::runtime_error("the reply is not a JSON object");
+    for (const auto& [name, value] : state.items())
+      std::printf("%-18s %s\n", name.c_str(), value.is_string() ? value.get<std::string>().c_str() : json_text(value).c_str());
     return kExitDone;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "no answer from %s: %s\nIs the daemon running there? CORISCO_ADMIN_KEY holds the key, if one is set.\n",

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/daemon_parts.h"
+#include "corisco/base/json.h"
 #include "corisco/base/log.h"
 #include "corisco/base/strings.h"
 
@@ -22,7 +23,7 @@ void print_call(const Call& call, const text::Tokenizer& tokenizer) {
   std::printf("--- reply (token, id, log-probability)\n");
   double sum = 0;
   for (const auto& token : call.tokens) {
-    std::printf("  %-20s %6d  %8.4f\n", nlohmann::json(tokenizer.decode({&token.id, 1}, true)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str(),
+    std::printf("  %-20s %6d  %8.4f\n", json_text(nlohmann::json(tokenizer.decode({&token.id, 1}, true))).c_str(),
                 token.id, static_cast<double>(token.sampled_logprob));
     sum += token.sampled_logprob;
   }

@@ -1,10 +1,11 @@
-# corisco_module(NAME [USES modules...] [LINK libraries...] [TORCH]): the static library
-# corisco_NAME from src/NAME/**.cc, with include/corisco/NAME as its public headers.
+# corisco_module(NAME [USES modules...] [LINK libraries...] [TORCH | PRECOMPILED]): the static
+# library corisco_NAME from src/NAME/**.cc, with include/corisco/NAME as its public headers. TORCH: it
+# uses torch. PRECOMPILED: it uses asio or JSON, whose headers are then compiled once for all.
 # corisco_tests(NAME): the test program test_NAME from tests/NAME/*_test.cc; it may include the
 # module's private headers as "NAME/x.h" and tests/support.
 
 function(corisco_own_code target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
+  target_compile_options(${target} PRIVATE -fpch-preprocess -Wall -Wextra -Wshadow -Wnon-virtual-dtor
     -Wunused -Woverloaded-virtual -Werror)
   if(CORISCO_SANITIZE)
     string(REPLACE ";" "," sanitizers "${CORISCO_SANITIZE}")
@@ -13,8 +14,36 @@ function(corisco_own_code target)
   endif()
 endfunction()
 
+# Tests take half the time to compile without optimisation; what they test is optimised.
+function(corisco_test_code target)
+  corisco_own_code(${target})
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
+  target_link_libraries(${target} PRIVATE GTest::gtest GTest::gmock)
+endfunction()
+
+# corisco_precompile(NAME [TESTS] LINK libraries... HEADERS headers...): compiles the headers once, for
+# modules or for tests; corisco_reuse() gives them to a target that compiles with the same options.
+# The cuda preset goes without: it holds every file to its own includes.
+function(corisco_precompile name)
+  cmake_parse_arguments(arg "TESTS" "" "LINK;HEADERS" ${ARGN})
+  set(source ${CMAKE_BINARY_DIR}/corisco_headers_${name}.cc)
+  file(CONFIGURE OUTPUT ${source} CONTENT "")
+  add_library(corisco_headers_${name} OBJECT ${source})
+  if(arg_TESTS)
+    corisco_test_code(corisco_headers_${name})
+  else()
+    corisco_own_code(corisco_headers_${name})
+  endif()
+  target_link_libraries(corisco_headers_${name} PRIVATE ${arg_LINK})
+  target_precompile_headers(corisco_headers_${name} PRIVATE ${arg_HEADERS})
+endfunction()
+
+function(corisco_reuse target name)
+  target_precompile_headers(${target} REUSE_FROM corisco_headers_${name})
+endfunction()
+
 function(corisco_module name)
-  cmake_parse_arguments(arg "TORCH" "" "USES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "TORCH;PRECOMPILED" "" "USES;LINK" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc)
   set(target corisco_${name})
   if(sources)
@@ -37,6 +66,9 @@ function(corisco_module name)
   if(arg_TORCH AND sources)
     target_link_libraries(${target} PRIVATE corisco_torch_headers PUBLIC corisco_torch_libraries)
     target_link_libraries(${target} PRIVATE OpenMP::OpenMP_CXX)
+    corisco_reuse(${target} torch)
+  elseif(arg_PRECOMPILED)
+    corisco_reuse(${target} common)
   endif()
   set_property(GLOBAL PROPERTY corisco_torch_${name} ${arg_TORCH})
 endfunction()
@@ -47,14 +79,17 @@ function(corisco_tests name)
     return()
   endif()
   add_executable(test_${name} ${sources})
-  corisco_own_code(test_${name})
+  corisco_test_code(test_${name})
   target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/tests)
-  target_link_libraries(test_${name} PRIVATE corisco_${name} GTest::gtest GTest::gmock GTest::gtest_main)
+  target_link_libraries(test_${name} PRIVATE corisco_${name} GTest::gtest_main)
   target_compile_definitions(test_${name} PRIVATE
     CORISCO_SOURCE_FOLDER="${CMAKE_SOURCE_DIR}" CORISCO_BINARY_FOLDER="${CMAKE_BINARY_DIR}")
   get_property(uses_torch GLOBAL PROPERTY corisco_torch_${name})
   if(uses_torch)
     target_link_libraries(test_${name} PRIVATE corisco_torch_headers OpenMP::OpenMP_CXX)
+    corisco_reuse(test_${name} torch_tests)
+  else()
+    corisco_reuse(test_${name} common_tests)
   endif()
   add_test(NAME ${name} COMMAND test_${name})
   set_tests_properties(${name} PROPERTIES ENVIRONMENT "OMP_WAIT_POLICY=passive;GOMP_SPINCOUNT=0" TIMEOUT 900)

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "corisco/base/json.h"
+
 namespace corisco::gateway {
 namespace {
 using MaybeError = std::optional<ApiError>;
@@ -130,7 +132,7 @@ MaybeError add_user(const Json& content, const std::string& where, Json& native)
 MaybeError add_tool_use(const Json& block, const std::string& where, Json& calls) {
   if (!has_text(block, "id") || !has_text(block, "name")) return lacks(where, "an id and a name");
   const auto input = block.find("input");
-  const std::string arguments = input == block.end() || input->is_null() ? "{}" : input->dump();
+  const std::string arguments = input == block.end() || input->is_null() ? "{}" : json_text(*input);
   calls.push_back({{"id", text_of(block, "id")},
                    {"type", "function"},
                    {"function", {{"name", text_of(block, "name")}, {"arguments", arguments}}}});

@@ -4,6 +4,7 @@
 //   message_stop; a ping after the first block's start, and whenever a sign of life is due
 #include <utility>
 
+#include "corisco/base/json.h"
 #include "corisco/base/strings.h"
 #include "gateway/anthropic_messages.h"
 #include "gateway/json_fields.h"
@@ -12,7 +13,7 @@ namespace corisco::gateway {
 namespace {
 // The event's name is the type in its data.
 std::string event(const Json& value) {
-  return cat("event: ", value["type"].get_ref<const std::string&>(), "\ndata: ", dump(value), "\n\n");
+  return cat("event: ", value["type"].get_ref<const std::string&>(), "\ndata: ", json_text(value), "\n\n");
 }
 
 std::string ping() { return event({{"type", "ping"}}); }
@@ -115,7 +116,7 @@ std::string AnthropicReply::whole(const std::vector<ChoiceStream>& choices,
   const auto& ended = choices.front();
   auto reply = message(Json::array({text_block(ended.text())}), {prompt_ids.size(), ended.tokens().size()});
   reply.update(stop_of(ended));
-  return dump(reply);
+  return json_text(reply);
 }
 }  // namespace
 

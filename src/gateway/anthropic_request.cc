@@ -1,6 +1,7 @@
 // The body of Anthropic's messages and count_tokens.
 #include <array>
 
+#include "corisco/base/json.h"
 #include "gateway/anthropic_history.h"
 #include "gateway/anthropic_messages.h"
 #include "gateway/request_fields.h"
@@ -30,7 +31,7 @@ std::string as_sent(const Json* system, const Json& messages) {
   Json sent = Json::array();
   if (system != nullptr) sent.push_back({{"role", "system"}, {"content", *system}});
   sent.insert(sent.end(), messages.begin(), messages.end());
-  return sent.dump();
+  return json_text(sent);
 }
 
 std::optional<ApiError> read_conversation(JsonFields& fields, const ChatLimits& limits, ChatRequest& request) {
@@ -39,7 +40,7 @@ std::optional<ApiError> read_conversation(JsonFields& fields, const ChatLimits& 
   const auto* system = fields.find("system");
   Json native = Json::array();
   if (auto error = add_native_messages(system, *messages, native)) return error;
-  request.messages_json = native.dump();
+  request.messages_json = json_text(native);
   request.sent_messages_json = as_sent(system, *messages);
   return std::nullopt;
 }
@@ -49,7 +50,7 @@ std::optional<ApiError> read_tools(JsonFields& fields, const ChatLimits& limits,
   if (tools == nullptr) return std::nullopt;
   Json native = Json::array();
   if (auto error = add_native_tools(*tools, native)) return error;
-  if (!native.empty()) request.tools_json = native.dump();
+  if (!native.empty()) request.tools_json = json_text(native);
   return std::nullopt;
 }
 

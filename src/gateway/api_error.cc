@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "corisco/base/json.h"
+
 namespace corisco::gateway {
 ApiError invalid_request(std::string message, std::string param, std::string code) {
   ApiError error;
@@ -117,6 +119,6 @@ int status_in(ErrorShape shape, const ApiError& error) {
 
 std::string to_json(const ApiError& error, ErrorShape shape) {
   const json body = shape == ErrorShape::anthropic ? in_anthropics_shape(error) : in_openais_shape(error);
-  return body.dump(-1, ' ', false, json::error_handler_t::replace);
+  return json_text(body);
 }
 }  // namespace corisco::gateway

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "corisco/base/json.h"
+
 namespace corisco::gateway {
 bool exceeds(std::string_view text, const JsonLimits& limits) {
   std::vector<std::uint32_t> members;    // of each open object; arrays count their elements unbounded
@@ -33,11 +35,9 @@ OrApiError<Json> parse_json_object(std::string_view text, const JsonLimits& limi
     return invalid_request(cat("the body is nested deeper than ", limits.depth_max,
                                " levels or has an object with more than ", limits.members_max, " members"),
                            {}, "invalid_json");
-  auto parsed = Json::parse(text, nullptr, false);
+  auto parsed = parse_ordered_json(text);
   if (parsed.is_discarded()) return invalid_request("the body is not valid JSON", {}, "invalid_json");
   if (!parsed.is_object()) return invalid_request("the body must be a JSON object", {}, "invalid_json");
   return parsed;
 }
-
-std::string dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 }  // namespace corisco::gateway

@@ -24,8 +24,6 @@ struct JsonLimits {
 bool exceeds(std::string_view text, const JsonLimits& limits);
 // The text as a JSON object, or why not; the text is never repeated.
 OrApiError<Json> parse_json_object(std::string_view text, const JsonLimits& limits = {});
-// On one line, as it is sent; what is not UTF-8 is replaced.
-std::string dump(const Json& value);
 
 // Reads fields one after another; the first problem is kept, later reads still return.
 class JsonFields {

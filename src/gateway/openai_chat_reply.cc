@@ -1,13 +1,14 @@
 // The chat completion's reply: chunks of a stream, or one JSON body.
 #include <utility>
 
+#include "corisco/base/json.h"
 #include "corisco/base/strings.h"
 #include "gateway/json_fields.h"
 #include "gateway/openai_chat.h"
 
 namespace corisco::gateway {
 namespace {
-std::string event(const Json& value) { return cat("data: ", dump(value), "\n\n"); }
+std::string event(const Json& value) { return cat("data: ", json_text(value), "\n\n"); }
 
 Json bytes_of(std::string_view text) {
   Json bytes = Json::array();
@@ -146,7 +147,7 @@ std::string OpenAiChatReply::whole(const std::vector<ChoiceStream>& choices,
   }
   reply["usage"] = usage_of(usage);
   if (returns_token_ids_) reply["prompt_token_ids"] = prompt_ids;
-  return dump(reply);
+  return json_text(reply);
 }
 }  // namespace
 

@@ -1,6 +1,7 @@
 // The chat completion's body.
 #include <array>
 
+#include "corisco/base/json.h"
 #include "gateway/chat_messages.h"
 #include "gateway/openai_chat.h"
 #include "gateway/request_fields.h"
@@ -97,7 +98,7 @@ void read_output(JsonFields& fields, const ChatLimits& limits, ChatRequest& requ
 }
 
 void read_tools(JsonFields& fields, const ChatLimits& limits, ChatRequest& request) {
-  if (const auto* tools = read_tools_list(fields, limits)) request.tools_json = tools->dump();
+  if (const auto* tools = read_tools_list(fields, limits)) request.tools_json = json_text(*tools);
   request.adds_generation_prompt = fields.flag("add_generation_prompt", true);
   read_template_kwargs(fields, request);
 }
@@ -105,10 +106,10 @@ void read_tools(JsonFields& fields, const ChatLimits& limits, ChatRequest& reque
 std::optional<ApiError> read_messages(JsonFields& fields, const ChatLimits& limits, ChatRequest& request) {
   const auto* messages = read_messages_list(fields, limits);
   if (messages == nullptr) return fields.problem();
-  request.sent_messages_json = messages->dump();
+  request.sent_messages_json = json_text(*messages);
   auto normalised = *messages;
   if (auto error = normalise_messages(normalised)) return error;
-  request.messages_json = normalised.dump();
+  request.messages_json = json_text(normalised);
   return std::nullopt;
 }
 }  // namespace

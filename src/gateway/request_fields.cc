@@ -1,5 +1,7 @@
 #include "gateway/request_fields.h"
 
+#include "corisco/base/json.h"
+
 namespace corisco::gateway {
 void refuse_unsupported(JsonFields& fields, std::span<const Unsupported> unsupported) {
   for (const auto& field : unsupported) {
@@ -23,7 +25,7 @@ void read_template_kwargs(JsonFields& fields, ChatRequest& request) {
   const auto* kwargs = fields.find("chat_template_kwargs");
   if (kwargs == nullptr) return;
   if (!kwargs->is_object()) fields.refuse("chat_template_kwargs", "must be an object");
-  else if (!kwargs->empty()) request.template_kwargs_json = kwargs->dump();
+  else if (!kwargs->empty()) request.template_kwargs_json = json_text(*kwargs);
 }
 
 void read_stop_strings(JsonFields& fields, const char* name, const ChatLimits& limits, ChatRequest& request) {

@@ -1,5 +1,6 @@
 #include "gateway/rollout_routes.h"
 
+#include "corisco/base/json.h"
 #include "gateway/json_fields.h"
 
 namespace corisco::gateway {
@@ -7,7 +8,7 @@ namespace {
 Reply json_reply(int status, const Json& body) {
   Reply reply;
   reply.status = status;
-  reply.body = dump(body);
+  reply.body = json_text(body);
   return reply;
 }
 
@@ -54,14 +55,14 @@ OrApiError<Reply> open_rollout(RolloutPort& rollouts, const std::string& body,
     return invalid_request("'mode' can only be \"val\": a training rollout takes its task from rollouts.tasks; "
                            "leave out 'task' and 'mode' to be given the next one", "mode");
   if (task == nullptr && !mode.empty()) return invalid_request("'mode' needs a 'task'", "task");
-  const auto opened = task == nullptr ? rollouts.take_waiting() : rollouts.open_external(task->dump());
+  const auto opened = task == nullptr ? rollouts.take_waiting() : rollouts.open_external(json_text(*task));
   if (!opened.ok()) return from_error(opened.error());
   const auto& rollout = opened.value();
   const auto base = cat(server_url, rollout.base_url_path);
   return json_reply(201, {{"rollout_id", rollout.attempt.rollout.value},
                           {"attempt", rollout.attempt.attempt},
                           {"mode", to_string(rollout.mode)},
-                          {"task", Json::parse(rollout.task_json, nullptr, false)},
+                          {"task", parse_ordered_json(rollout.task_json)},
                           {"base_url", cat(base, "/v1")},
                           {"api_key", rollout.key},
                           {"reward_url", cat(base, "/events")}});

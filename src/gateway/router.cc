@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "corisco/base/json.h"
 #include "gateway/chat_call.h"
 #include "gateway/json_fields.h"
 #include "gateway/rollout_routes.h"
@@ -126,7 +127,7 @@ OrApiError<Reply> Router::quick_answer(const Plan& plan, const Head& head, const
       return reply;
     }
     case RouteKind::models: return models();
-    case RouteKind::model: return text_reply(model_entry(plan.route.model_id).dump(), "application/json");
+    case RouteKind::model: return text_reply(json_text(model_entry(plan.route.model_id)), "application/json");
     case RouteKind::unsupported_model_route: return unsupported_route();
     case RouteKind::events: return post_event(*parts_.rollouts, *plan.route.attempt, body);
     default: return admin_answer(plan, head, body);
@@ -143,7 +144,7 @@ OrApiError<Reply> Router::admin_answer(const Plan& plan, const Head& head, const
 
 Reply Router::models() const {
   const Json list = {{"object", "list"}, {"data", Json::array({model_entry(parts_.model_name)})}};
-  return text_reply(list.dump(), "application/json");
+  return text_reply(json_text(list), "application/json");
 }
 
 Reply Router::front_page() const {

@@ -11,6 +11,7 @@
 
 #include "corisco/base/clock.h"
 #include "corisco/base/files.h"
+#include "corisco/base/json.h"
 #include "corisco/base/log.h"
 #include "corisco/base/strings.h"
 #include "metrics/event_file.h"
@@ -22,7 +23,7 @@ using Json = nlohmann::ordered_json;
 
 std::string line_of(const Json& object) {
   // Strings come from configs and graders and need not be UTF-8.
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(object) + "\n";
 }
 
 Json json_of(const Value& value) {

@@ -14,17 +14,15 @@
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/silu.h>
 #include <ATen/ops/zeros.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 
 #include "model/linear.h"
 #include "model/ops.h"
+#include "model/recorded.h"
 
 namespace corisco::model {
 namespace {
-using Gradients = torch::autograd::variable_list;
-
 constexpr std::int64_t kMaskElementsMax = std::int64_t{1} << 26;
 constexpr std::int64_t kLogitRows = 512;  // rows of logits that exist at a time
 
@@ -109,42 +107,40 @@ at::Tensor chosen_heads(const at::Tensor& store, const at::Tensor& rows, std::in
   return at::index_select(store, 0, rows).repeat_interleave(group, 1).transpose(0, 1);
 }
 
-struct ChosenLogprobs : torch::autograd::Function<ChosenLogprobs> {
-  static at::Tensor chunk(const at::Tensor& hidden, const at::Tensor& head, double temperature) {
-    return at::log_softmax(at::linear(hidden, head).to(at::kFloat).div_(temperature), 1);
+at::Tensor chunk_logprobs(const at::Tensor& hidden, const at::Tensor& head, double temperature) {
+  return at::log_softmax(at::linear(hidden, head).to(at::kFloat).div_(temperature), 1);
+}
+
+at::Tensor chosen_logprobs(const at::Tensor& hidden, const at::Tensor& head, const at::Tensor& targets,
+                           double temperature) {
+  Tensors parts{at::empty({0}, hidden.options().dtype(at::kFloat))};
+  for (std::int64_t row = 0; row < hidden.size(0); row += kLogitRows) {
+    const std::int64_t count = std::min(kLogitRows, hidden.size(0) - row);
+    const at::Tensor ids = targets.narrow(0, row, count).unsqueeze(1);
+    const at::Tensor logprobs = chunk_logprobs(hidden.narrow(0, row, count), head, temperature);
+    parts.push_back(at::gather(logprobs, 1, ids).squeeze(1));
   }
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& hidden,
-                            const at::Tensor& head, const at::Tensor& targets, double temperature) {
-    context->save_for_backward({hidden, head, targets});
-    context->saved_data["temperature"] = temperature;
-    std::vector<at::Tensor> parts{at::empty({0}, hidden.options().dtype(at::kFloat))};
-    for (std::int64_t row = 0; row < hidden.size(0); row += kLogitRows) {
-      const std::int64_t count = std::min(kLogitRows, hidden.size(0) - row);
-      const at::Tensor ids = targets.narrow(0, row, count).unsqueeze(1);
-      parts.push_back(at::gather(chunk(hidden.narrow(0, row, count), head, temperature), 1, ids).squeeze(1));
-    }
-    return at::cat(parts);
+  return at::cat(parts);
+}
+
+// Gradients of hidden and head.
+Tensors chosen_logprobs_gradient(const at::Tensor& hidden, const at::Tensor& head, const at::Tensor& targets,
+                                 double temperature, const at::Tensor& gradient) {
+  at::Tensor hidden_gradient = at::empty_like(hidden);
+  GradientSum head_gradient(head);
+  for (std::int64_t row = 0; row < hidden.size(0); row += kLogitRows) {
+    const std::int64_t count = std::min(kLogitRows, hidden.size(0) - row);
+    const at::Tensor part = hidden.narrow(0, row, count);
+    const at::Tensor given = gradient.narrow(0, row, count).unsqueeze(1).div(temperature);
+    at::Tensor logits = chunk_logprobs(part, head, temperature).exp_().mul_(-given);
+    logits.scatter_add_(1, targets.narrow(0, row, count).unsqueeze(1), given);
+    logits = logits.to(head.scalar_type());
+    at::Tensor to = hidden_gradient.narrow(0, row, count);
+    at::mm_out(to, logits, head);
+    head_gradient.add(logits, part);
   }
-  static Gradients backward(torch::autograd::AutogradContext* context, const Gradients& gradients) {
-    const auto saved = context->get_saved_variables();
-    const at::Tensor &hidden = saved[0], &head = saved[1], &targets = saved[2];
-    const double temperature = context->saved_data["temperature"].toDouble();
-    at::Tensor hidden_gradient = at::empty_like(hidden);
-    GradientSum head_gradient(head);
-    for (std::int64_t row = 0; row < hidden.size(0); row += kLogitRows) {
-      const std::int64_t count = std::min(kLogitRows, hidden.size(0) - row);
-      const at::Tensor part = hidden.narrow(0, row, count);
-      const at::Tensor given = gradients[0].narrow(0, row, count).unsqueeze(1).div(temperature);
-      at::Tensor logits = chunk(part, head, temperature).exp_().mul_(-given);
-      logits.scatter_add_(1, targets.narrow(0, row, count).unsqueeze(1), given);
-      logits = logits.to(head.scalar_type());
-      at::Tensor to = hidden_gradient.narrow(0, row, count);
-      at::mm_out(to, logits, head);
-      head_gradient.add(logits, part);
-    }
-    return {hidden_gradient, head_gradient.take(), {}, {}};
-  }
-};
+  return {hidden_gradient, head_gradient.take()};
+}
 
 class AtenOps final : public Ops {
  public:
@@ -212,8 +208,14 @@ class AtenOps final : public Ops {
 
   at::Tensor selected_logprobs(const at::Tensor& hidden, const at::Tensor& head,
                                const std::vector<std::int64_t>& targets, float temperature) const override {
-    return ChosenLogprobs::apply(hidden, head, to_tensor(targets).to(hidden.device()),
-                                 static_cast<double>(temperature));
+    const at::Tensor ids = to_tensor(targets).to(hidden.device());
+    return record({hidden, head}, [&]() -> Recorded {
+      return {.outputs = {chosen_logprobs(hidden, head, ids, temperature)},
+              .saved = {hidden, head, ids},
+              .backward = [temperature](const Tensors& saved, const Tensors& gradients) {
+                return chosen_logprobs_gradient(saved[0], saved[1], saved[2], temperature, gradients[0]);
+              }};
+    })[0];
   }
 
  private:

@@ -1,31 +1,23 @@
 // Rotation and attention on the CPU over the spans of the plan, in the cache or in the pass itself.
 // The backward shares its work in a way that depends on shapes alone, never on the thread count, so
 // gradients are the same bits on every run.
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include <cmath>
 #include <cstring>
 
 #include "model/cpu_ops.h"
 #include "model/parallel.h"
+#include "model/recorded.h"
 
 namespace corisco::model {
 namespace {
-using torch::autograd::AutogradContext;
-using torch::autograd::Function;
-using Gradients = torch::autograd::variable_list;
 using kernels::table;
 
 constexpr std::int64_t kGradientChunks = 4;  // parts of the rows, each with key gradients of its own
-
-struct PassHolder : torch::CustomClassHolder {
-  PassHolder(HeadShape shape, std::shared_ptr<CpuPass> shared) : heads(shape), pass(std::move(shared)) {}
-  HeadShape heads;
-  std::shared_ptr<CpuPass> pass;
-};
 
 const char* byte_at(const at::Tensor& tensor, std::int64_t element) {
   return static_cast<const char*>(tensor.const_data_ptr()) + element * tensor.element_size();
@@ -143,32 +135,21 @@ at::Tensor run_gradient(const HeadShape& heads, const at::Tensor& qkv, const at:
   rotate(heads, result, pass, -1.0F);
   return result;
 }
-
-// qkv is rotated in place: the linear that made it does not need it for its own backward.
-struct AttentionFunction : Function<AttentionFunction> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& qkv,
-                            const c10::intrusive_ptr<PassHolder>& holder) {
-    const at::Tensor log_sums = at::empty({qkv.size(0), holder->heads.num_heads}, at::kFloat);
-    at::Tensor output = pass_attention(holder->heads, qkv, *holder->pass, log_sums);
-    context->save_for_backward({qkv, output, log_sums});
-    context->saved_data["pass"] = c10::IValue::make_capsule(holder);
-    return output;
-  }
-  static Gradients backward(AutogradContext* context, const Gradients& gradients) {
-    const auto saved = context->get_saved_variables();
-    const auto capsule = context->saved_data["pass"].toCapsule();
-    const auto* holder = static_cast<const PassHolder*>(capsule.get());
-    return {
-        run_gradient(holder->heads, saved[0], saved[1], saved[2], gradients[0].contiguous(), *holder->pass),
-        {}};
-  }
-};
 }  // namespace
 
 at::Tensor cpu_attention(const HeadShape& heads, const at::Tensor& qkv, const std::shared_ptr<CpuPass>& pass,
                          KvStore* cache, std::size_t layer) {
   if (cache != nullptr) return cached_attention(heads, qkv, *pass, *cache, layer);
   if (!at::GradMode::is_enabled()) return pass_attention(heads, qkv, *pass, {});
-  return AttentionFunction::apply(qkv, c10::make_intrusive<PassHolder>(heads, pass));
+  // qkv is rotated in place: the linear that made it does not need it for its own backward.
+  return record({qkv}, [&]() -> Recorded {
+    const at::Tensor log_sums = at::empty({qkv.size(0), heads.num_heads}, at::kFloat);
+    at::Tensor output = pass_attention(heads, qkv, *pass, log_sums);
+    return {.outputs = {output},
+            .saved = {qkv, output, log_sums},
+            .backward = [heads, pass](const Tensors& saved, const Tensors& gradients) -> Tensors {
+              return {run_gradient(heads, saved[0], saved[1], saved[2], gradients[0].contiguous(), *pass)};
+            }};
+  })[0];
 }
 }  // namespace corisco::model

@@ -1,22 +1,19 @@
 // Log-probabilities of chosen tokens without ever holding all logits: chunks of rows, computed
 // again in the backward. Row by row the same arithmetic as token_logprob() on logits().
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/mm.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 
 #include "model/cpu_ops.h"
 #include "model/linear.h"
 #include "model/parallel.h"
+#include "model/recorded.h"
 
 namespace corisco::model {
 namespace {
-using torch::autograd::AutogradContext;
-using torch::autograd::Function;
-using Gradients = torch::autograd::variable_list;
-
 constexpr std::int64_t kChunkRows = 128;  // a multiple of kTileRows
 
 const kernels::Table& float_kernels() { return kernels::table(kernels::Storage::float32); }
@@ -69,57 +66,44 @@ void to_gradient(const at::Tensor& logits, const float* log_sums, const std::int
   });
 }
 
-struct ProductsHolder : torch::CustomClassHolder {
-  explicit ProductsHolder(std::shared_ptr<Products> shared) : products(std::move(shared)) {}
-  const std::shared_ptr<Products> products;
-};
-
-struct LogprobsFunction : Function<LogprobsFunction> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& hidden, const at::Tensor& head,
-                            const std::vector<std::int64_t>& targets, double temperature,
-                            const c10::intrusive_ptr<ProductsHolder>& holder) {
-    const float inverse_temperature = 1.0F / static_cast<float>(temperature);
-    const Chosen chosen = choose(*holder->products, hidden, head, targets, inverse_temperature);
-    context->save_for_backward({hidden, head, chosen.log_sums});
-    context->saved_data["targets"] = targets;
-    context->saved_data["temperature"] = temperature;
-    context->saved_data["products"] = c10::IValue::make_capsule(holder);
-    return chosen.logprobs;
+// Gradients of hidden and head.
+Tensors run_gradient(Products& products, const at::Tensor& hidden, const at::Tensor& head,
+                     const at::Tensor& log_sums, const std::vector<std::int64_t>& targets,
+                     float inverse_temperature, const at::Tensor& gradient) {
+  const at::Tensor given = gradient.to(at::kFloat).contiguous();
+  at::Tensor hidden_gradient = at::empty_like(hidden);
+  GradientSum head_gradient(head);
+  for (std::int64_t row = 0; row < hidden.size(0); row += kChunkRows) {
+    at::Tensor logits = chunk_logits(products, hidden, head, row);
+    to_gradient(logits, log_sums.const_data_ptr<float>() + row, targets.data() + row,
+                given.const_data_ptr<float>() + row, inverse_temperature);
+    logits = logits.to(head.scalar_type());
+    at::Tensor rows = hidden_gradient.narrow(0, row, logits.size(0));
+    at::mm_out(rows, logits, head);
+    if (head.requires_grad()) head_gradient.add(logits, hidden.narrow(0, row, logits.size(0)));
   }
-
-  static Gradients backward(AutogradContext* context, const Gradients& gradients) {
-    const auto saved = context->get_saved_variables();
-    const at::Tensor &hidden = saved[0], &head = saved[1], &log_sums = saved[2];
-    const auto targets = context->saved_data["targets"].toIntVector();
-    const float inverse_temperature =
-        1.0F / static_cast<float>(context->saved_data["temperature"].toDouble());
-    const auto capsule = context->saved_data["products"].toCapsule();
-    const auto* holder = static_cast<const ProductsHolder*>(capsule.get());
-    const at::Tensor given = gradients[0].to(at::kFloat).contiguous();
-    at::Tensor hidden_gradient = at::empty_like(hidden);
-    GradientSum head_gradient(head);
-    for (std::int64_t row = 0; row < hidden.size(0); row += kChunkRows) {
-      at::Tensor logits = chunk_logits(*holder->products, hidden, head, row);
-      to_gradient(logits, log_sums.const_data_ptr<float>() + row, targets.data() + row,
-                  given.const_data_ptr<float>() + row, inverse_temperature);
-      logits = logits.to(head.scalar_type());
-      at::Tensor rows = hidden_gradient.narrow(0, row, logits.size(0));
-      at::mm_out(rows, logits, head);
-      if (head.requires_grad()) head_gradient.add(logits, hidden.narrow(0, row, logits.size(0)));
-    }
-    return {hidden_gradient, head_gradient.take(), {}, {}, {}};
-  }
-};
+  return {hidden_gradient, head_gradient.take()};
+}
 }  // namespace
 
-at::Tensor cpu_selected_logprobs(const std::shared_ptr<Products>& products, const at::Tensor& hidden,
+at::Tensor cpu_selected_logprobs(const std::shared_ptr<Products>& products, const at::Tensor& any_hidden,
                                  const at::Tensor& head, const std::vector<std::int64_t>& targets,
                                  float temperature) {
-  if (at::GradMode::is_enabled()) {
-    return LogprobsFunction::apply(hidden.contiguous(), head, targets, static_cast<double>(temperature),
-                                   c10::make_intrusive<ProductsHolder>(products));
+  const at::Tensor hidden = any_hidden.contiguous();
+  const float inverse_temperature = 1.0F / temperature;
+  if (!at::GradMode::is_enabled()) {
+    return choose(*products, hidden, head, targets, inverse_temperature).logprobs;
   }
-  return choose(*products, hidden.contiguous(), head, targets, 1.0F / temperature).logprobs;
+  return record({hidden, head}, [&]() -> Recorded {
+    const Chosen chosen = choose(*products, hidden, head, targets, inverse_temperature);
+    return {.outputs = {chosen.logprobs},
+            .saved = {hidden, head, chosen.log_sums},
+            .backward = [products, targets, inverse_temperature](const Tensors& saved,
+                                                                 const Tensors& gradients) {
+              return run_gradient(*products, saved[0], saved[1], saved[2], targets, inverse_temperature,
+                                  gradients[0]);
+            }};
+  })[0];
 }
 
 float token_logprob(const float* logits, std::int64_t vocabulary, std::int64_t target, float temperature) {

@@ -1,6 +1,7 @@
 // Embedding, norm, linear and SwiGLU on the CPU, each with its backward.
 #include "model/cpu_ops.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/from_blob.h>
@@ -10,19 +11,15 @@
 #include <ATen/ops/sum.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "model/linear.h"
 #include "model/parallel.h"
+#include "model/recorded.h"
 
 namespace corisco::model {
 namespace {
-using torch::autograd::AutogradContext;
-using torch::autograd::Function;
-using Gradients = torch::autograd::variable_list;
 using kernels::table;
 
 bool records() { return at::GradMode::is_enabled(); }
@@ -77,59 +74,44 @@ at::Tensor run_norm_gradient(const at::Tensor& sum, const at::Tensor& weight, co
   return input_gradient;
 }
 
-struct NormFunction : Function<NormFunction> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& hidden, const at::Tensor& weight,
-                            double epsilon) {
-    at::Tensor inverse_rms;
-    const Normed result = run_norm(hidden, {}, weight, static_cast<float>(epsilon), &inverse_rms);
-    context->save_for_backward({hidden, weight, inverse_rms});
-    return result.output;
-  }
-  static Gradients backward(AutogradContext* context, const Gradients& gradients) {
-    const auto saved = context->get_saved_variables();
-    at::Tensor weight_part;
-    const at::Tensor input = run_norm_gradient(saved[0], saved[1], saved[2], gradients[0], {}, weight_part);
-    return {input, weight_part, {}};
-  }
-};
+Recorded record_norm(const at::Tensor& hidden, const at::Tensor& weight, float epsilon) {
+  at::Tensor inverse_rms;
+  const Normed result = run_norm(hidden, {}, weight, epsilon, &inverse_rms);
+  return {.outputs = {result.output},
+          .saved = {hidden, weight, inverse_rms},
+          .backward = [](const Tensors& saved, const Tensors& gradients) -> Tensors {
+            at::Tensor weight_part;
+            const at::Tensor input =
+                run_norm_gradient(saved[0], saved[1], saved[2], gradients[0], {}, weight_part);
+            return {input, weight_part};
+          }};
+}
 
-struct AddNormFunction : Function<AddNormFunction> {
-  static Gradients forward(AutogradContext* context, const at::Tensor& hidden, const at::Tensor& addend,
-                           const at::Tensor& weight, double epsilon) {
-    at::Tensor inverse_rms;
-    const Normed result = run_norm(hidden, addend, weight, static_cast<float>(epsilon), &inverse_rms);
-    context->save_for_backward({result.sum, weight, inverse_rms});
-    context->set_materialize_grads(false);
-    return {result.sum, result.output};
-  }
-  static Gradients backward(AutogradContext* context, const Gradients& gradients) {
-    const auto saved = context->get_saved_variables();
-    at::Tensor weight_part, input = gradients[0];
-    if (gradients[1].defined()) {
-      input = run_norm_gradient(saved[0], saved[1], saved[2], gradients[1], gradients[0], weight_part);
-    }
-    return {input, input, weight_part, {}};
-  }
-};
+Recorded record_add_norm(const at::Tensor& hidden, const at::Tensor& addend, const at::Tensor& weight,
+                         float epsilon) {
+  at::Tensor inverse_rms;
+  const Normed result = run_norm(hidden, addend, weight, epsilon, &inverse_rms);
+  return {.outputs = {result.sum, result.output},
+          .saved = {result.sum, weight, inverse_rms},
+          .backward = [](const Tensors& saved, const Tensors& gradients) -> Tensors {
+            at::Tensor weight_part, input = gradients[0];
+            if (gradients[1].defined()) {
+              input = run_norm_gradient(saved[0], saved[1], saved[2], gradients[1], gradients[0], weight_part);
+            }
+            return {input, input, weight_part};
+          }};
+}
 
-struct LinearFunction : Function<LinearFunction> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            const std::optional<at::Tensor>& bias,
-                            const std::shared_ptr<Products>& products) {
-    context->save_for_backward({x, weight, bias.value_or(at::Tensor())});
-    return (*products)(x, weight, bias.value_or(at::Tensor()));
-  }
-  static Gradients backward(AutogradContext* context, const Gradients& gradients) {
-    const auto saved = context->get_saved_variables();
-    const at::Tensor &x = saved[0], &weight = saved[1], &bias = saved[2];
-    const at::Tensor dy = gradients[0].contiguous();
-    at::Tensor input_part, weight_part, bias_part;
-    if (context->needs_input_grad(0)) input_part = at::mm(dy, weight);
-    if (weight.requires_grad()) weight_part = weight_gradient(weight, dy, x);
-    if (bias.defined() && bias.requires_grad()) bias_part = pass_gradient(bias, at::sum(dy, 0));
-    return {input_part, weight_part, bias_part, {}};
-  }
-};
+Tensors linear_backward(const Tensors& saved, const Tensors& gradients) {
+  const at::Tensor &x = saved[0], &weight = saved[1], &bias = saved[2];
+  const at::Tensor dy = gradients[0].contiguous();
+  at::Tensor input_part, weight_part, bias_part;
+  if (x.requires_grad()) input_part = at::mm(dy, weight);
+  if (weight.requires_grad()) weight_part = weight_gradient(weight, dy, x);
+  if (!bias.defined()) return {input_part, weight_part};
+  if (bias.requires_grad()) bias_part = pass_gradient(bias, at::sum(dy, 0));
+  return {input_part, weight_part, bias_part};
+}
 
 at::Tensor run_swiglu(const at::Tensor& gate_up) {
   const std::int64_t rows = gate_up.size(0), width = gate_up.size(1) / 2;
@@ -141,41 +123,29 @@ at::Tensor run_swiglu(const at::Tensor& gate_up) {
   return result;
 }
 
-struct SwigluFunction : Function<SwigluFunction> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& gate_up) {
-    context->save_for_backward({gate_up});
-    return run_swiglu(gate_up);
-  }
-  static Gradients backward(AutogradContext* context, const Gradients& gradients) {
-    const at::Tensor gate_up = context->get_saved_variables()[0], dy = gradients[0].contiguous();
-    at::Tensor result = at::empty_like(gate_up);
-    const std::int64_t rows = gate_up.size(0), width = gate_up.size(1) / 2;
-    const auto kernel = table(storage_of(gate_up)).swiglu_gradient;
-    parallel_ranges(rows, 8 * rows * width, [&](auto begin, auto end) {
-      kernel(gate_up.const_data_ptr(), dy.const_data_ptr(), result.mutable_data_ptr(), width, begin, end);
-    });
-    return {result};
-  }
-};
+Tensors swiglu_backward(const Tensors& saved, const Tensors& gradients) {
+  const at::Tensor &gate_up = saved[0], dy = gradients[0].contiguous();
+  at::Tensor result = at::empty_like(gate_up);
+  const std::int64_t rows = gate_up.size(0), width = gate_up.size(1) / 2;
+  const auto kernel = table(storage_of(gate_up)).swiglu_gradient;
+  parallel_ranges(rows, 8 * rows * width, [&](auto begin, auto end) {
+    kernel(gate_up.const_data_ptr(), dy.const_data_ptr(), result.mutable_data_ptr(), width, begin, end);
+  });
+  return {result};
+}
 
 // Only the rows that were looked up are touched.
-struct EmbedFunction : Function<EmbedFunction> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& weight, const at::Tensor& ids) {
-    context->save_for_backward({weight, ids});
-    return at::index_select(weight, 0, ids);
+Tensors embed_backward(const Tensors& saved, const Tensors& gradients) {
+  const at::Tensor &weight = saved[0], &ids = saved[1];
+  at::Tensor& sum = weight.mutable_grad();
+  if (weight.is_leaf() && sum.defined()) {
+    sum.index_add_(0, ids, gradients[0]);
+    return {at::Tensor()};
   }
-  static Gradients backward(AutogradContext* context, const Gradients& gradients) {
-    const auto saved = context->get_saved_variables();
-    at::Tensor& sum = saved[0].mutable_grad();
-    if (saved[0].is_leaf() && sum.defined()) {
-      sum.index_add_(0, saved[1], gradients[0]);
-      return {{}, {}};
-    }
-    at::Tensor dense = at::zeros_like(saved[0]);
-    dense.index_add_(0, saved[1], gradients[0]);
-    return {pass_gradient(saved[0], dense), {}};
-  }
-};
+  at::Tensor dense = at::zeros_like(weight);
+  dense.index_add_(0, ids, gradients[0]);
+  return {pass_gradient(weight, dense)};
+}
 
 class CpuOps final : public Ops {
  public:
@@ -203,21 +173,31 @@ class CpuOps final : public Ops {
   at::Tensor embed(const at::Tensor& weight, const std::vector<std::int64_t>& ids) const override {
     at::Tensor rows = at::empty({static_cast<std::int64_t>(ids.size())}, at::kLong);
     std::copy(ids.begin(), ids.end(), rows.mutable_data_ptr<std::int64_t>());
-    return records() ? EmbedFunction::apply(weight, rows) : at::index_select(weight, 0, rows);
+    if (!records()) return at::index_select(weight, 0, rows);
+    return record({weight}, [&]() -> Recorded {
+      return {{at::index_select(weight, 0, rows)}, {weight, rows}, embed_backward};
+    })[0];
   }
 
   Normed norm(const at::Tensor& hidden, const at::Tensor& addend, const at::Tensor& weight) const override {
-    if (!records()) return run_norm(hidden, addend, weight, options_.norm_epsilon, nullptr);
-    const double epsilon = options_.norm_epsilon;
-    if (!addend.defined()) return {.sum = hidden, .output = NormFunction::apply(hidden, weight, epsilon)};
-    const Gradients both = AddNormFunction::apply(hidden, addend, weight, epsilon);
+    const float epsilon = options_.norm_epsilon;
+    if (!records()) return run_norm(hidden, addend, weight, epsilon, nullptr);
+    if (!addend.defined()) {
+      const Tensors one = record({hidden, weight}, [&] { return record_norm(hidden, weight, epsilon); });
+      return {.sum = hidden, .output = one[0]};
+    }
+    const Tensors both =
+        record({hidden, addend, weight}, [&] { return record_add_norm(hidden, addend, weight, epsilon); });
     return {.sum = both[0], .output = both[1]};
   }
 
   at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) const override {
     if (!records()) return (*products_)(x, weight, bias);
-    const auto optional_bias = bias.defined() ? std::optional<at::Tensor>(bias) : std::nullopt;
-    return LinearFunction::apply(x, weight, optional_bias, products_);
+    Tensors inputs{x, weight};
+    if (bias.defined()) inputs.push_back(bias);
+    return record(inputs, [&]() -> Recorded {
+      return {{(*products_)(x, weight, bias)}, {x, weight, bias}, linear_backward};
+    })[0];
   }
 
   at::Tensor attention(const at::Tensor& qkv, const std::shared_ptr<Pass>& pass, KvStore* cache,
@@ -226,7 +206,10 @@ class CpuOps final : public Ops {
   }
 
   at::Tensor swiglu(const at::Tensor& gate_up) const override {
-    return records() ? SwigluFunction::apply(gate_up) : run_swiglu(gate_up);
+    if (!records()) return run_swiglu(gate_up);
+    return record({gate_up}, [&]() -> Recorded {
+      return {{run_swiglu(gate_up)}, {gate_up}, swiglu_backward};
+    })[0];
   }
 
   at::Tensor selected_logprobs(const at::Tensor& hidden, const at::Tensor& head,

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "corisco/base/json.h"
 #include "corisco/base/strings.h"
 #include "corisco/rollouts/templates.h"
 #include "rollouts/environment.h"
@@ -10,10 +11,7 @@ namespace corisco::rollouts {
 namespace {
 constexpr std::uint64_t kGraderOutputBytesMax = 1U << 20;
 
-std::string json_text(const std::string& text) {
-  using nlohmann::json;
-  return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
-}
+std::string quoted(const std::string& text) { return json_text(nlohmann::json(text)); }
 
 HarnessContract contract_of(const LaunchContext& context) {
   return {context.attempt, context.gateway_url, context.api_key, context.folder.task_file,
@@ -34,8 +32,8 @@ TemplateFiller filler_for(const LaunchContext& context) {
 
 std::string rollout_json(const LaunchContext& context, const GraderView& view) {
   return cat("{\"calls\":", view.calls_json.empty() ? "[]" : view.calls_json,
-             ",\"outcome\":", json_text(view.outcome), ",\"output\":", json_text(view.output),
-             ",\"work_folder\":", json_text(context.folder.work_folder), "}");
+             ",\"outcome\":", quoted(view.outcome), ",\"output\":", quoted(view.output),
+             ",\"work_folder\":", quoted(context.folder.work_folder), "}");
 }
 }  // namespace
 

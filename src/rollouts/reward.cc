@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "corisco/base/json.h"
 #include "corisco/base/strings.h"
 
 namespace corisco::rollouts {
@@ -34,7 +35,7 @@ Result<Reward> reward_of(const json& value, std::string_view shown) {
 Result<Reward> parse_reward_text(std::string_view text) {
   const auto trimmed = trim(text);
   if (trimmed.empty()) return refused("an empty text", "");
-  const auto parsed = json::parse(trimmed, nullptr, false);
+  const auto parsed = parse_json(trimmed);
   if (!parsed.is_discarded()) return reward_of(parsed, trimmed);
   if (trimmed == "True" || trimmed == "False") return Reward{trimmed == "True" ? 1.0 : 0.0, {}};
   // Numbers that people write and JSON has not: "+1", ".5", "1.".
@@ -47,7 +48,7 @@ Result<Reward> parse_reward_text(std::string_view text) {
 }
 
 Result<Reward> parse_function_reward(std::string_view result_json) {
-  const auto result = json::parse(result_json, nullptr, false);
+  const auto result = parse_json(result_json);
   if (!result.is_object() || !result.contains("ok") || !result["ok"].is_boolean()) {
     return Error{Code::internal, "the warmed interpreter left no result"};
   }

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "corisco/base/files.h"
+#include "corisco/base/json.h"
 #include "corisco/base/random.h"
 #include "corisco/base/strings.h"
 
@@ -30,7 +31,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 }  // namespace
 
 Result<Task> parse_task(std::string json, std::string id_without) {
-  const auto parsed = nlohmann::json::parse(json, nullptr, false);
+  const auto parsed = parse_json(json);
   if (parsed.is_discarded()) return Error{Code::invalid_argument, "a task must be valid JSON"};
   if (!parsed.is_object()) {
     return Error{Code::invalid_argument,
@@ -41,7 +42,7 @@ Result<Task> parse_task(std::string json, std::string id_without) {
   if (id->is_string() && !id->get_ref<const std::string&>().empty()) {
     return Task{id->get<std::string>(), std::move(json)};
   }
-  if (id->is_number_integer()) return Task{id->dump(), std::move(json)};
+  if (id->is_number_integer()) return Task{json_text(*id), std::move(json)};
   return Error{Code::invalid_argument, "the field \"id\" must be a non-empty string or an integer"};
 }
 

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "corisco/base/json.h"
 #include "corisco/base/strings.h"
 
 namespace corisco::rollouts {
@@ -19,8 +20,7 @@ const json* field_at(const json& object, std::string_view path) {
 }
 
 std::string text_of(const json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+  return value.is_string() ? value.get<std::string>() : json_text(value);
 }
 }  // namespace
 
@@ -49,7 +49,7 @@ struct TemplateFiller::State {
 
 TemplateFiller::TemplateFiller(const Task& task, TemplateNames names)
     : state_(std::make_unique<State>(
-          State{task.id, json::parse(task.json, nullptr, false), std::move(names)})) {}
+          State{task.id, parse_json(task.json), std::move(names)})) {}
 TemplateFiller::~TemplateFiller() = default;
 
 Result<std::string> TemplateFiller::fill(std::string_view text) const {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "corisco/base/files.h"
+#include "corisco/base/json.h"
 #include "corisco/base/strings.h"
 
 namespace corisco::text {
@@ -22,7 +23,7 @@ bool exists(const std::string& path) {
 Result<Json> read_object(const std::string& path) {
   if (!exists(path)) return Json::object();
   CORISCO_TRY(const std::string text, files::read(path));
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  Json json = parse_ordered_json(text);
   if (!json.is_object()) {
     return Error{Code::invalid_argument,
                  cat("could not use ", path, ": it is not a JSON object; fetch the model again")};
@@ -47,7 +48,7 @@ std::string special_tokens(const Json& config, const Json& fallback) {
     if (text == nullptr) text = token_text(fallback, name);
     if (text != nullptr) tokens[name] = *text;
   }
-  return tokens.dump();
+  return json_text(tokens);
 }
 
 std::string text_field(const Json& object, const char* name) {

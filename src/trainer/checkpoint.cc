@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "corisco/base/files.h"
+#include "corisco/base/json.h"
 #include "corisco/base/log.h"
 #include "corisco/base/strings.h"
 #include "trainer/checkpoint_folder.h"
@@ -58,19 +59,19 @@ std::string to_text(const TrainerState& state) {
                      {"policy_version", state.policy_version},
                      {"updates", state.num_updates},
                      {"optimizer_steps", state.num_optimizer_steps},
-                     {"trainer", Json::parse(state.options_json, nullptr, false)},
+                     {"trainer", parse_json(state.options_json)},
                      {"extra_json", state.extra_json}};
-  return json.dump(1) + "\n";
+  return json_text(json, 1) + "\n";
 }
 
 Result<TrainerState> from_text(const std::string& text, const std::string& folder) {
   try {
-    const Json json = Json::parse(text);
+    const Json json = parse_json(text);
     if (json.at("format") != kFormat)
       return Error{Code::invalid_argument,
-                   cat("the state of ", folder, " has format ", json.at("format").dump())};
+                   cat("the state of ", folder, " has format ", json_text(json.at("format")))};
     return TrainerState{json.at("policy_version"), json.at("updates"), json.at("optimizer_steps"),
-                        json.at("trainer").dump(), json.at("extra_json")};
+                        json_text(json.at("trainer")), json.at("extra_json")};
   } catch (const Json::exception& exception) {
     return Error{Code::invalid_argument, cat("the state of ", folder, " is damaged: ", exception.what())};
   }
@@ -120,7 +121,7 @@ std::string options_json(const config::Trainer& options) {
   Json json = Json::object();
   OptionRecorder recorder{json};
   copy.describe(recorder);
-  return json.dump();
+  return json_text(json);
 }
 
 Result<std::string> save_checkpoint(model::Decoder& decoder, const Optimizer& optimizer,

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "corisco/base/files.h"
+#include "corisco/base/json.h"
 #include "corisco/base/log.h"
 #include "corisco/base/strings.h"
 #include "trainer/durable_file.h"
@@ -81,7 +82,7 @@ Result<void> write_manifest(const std::string& folder) {
     listed.push_back({{"name", name}, {"bytes", bytes}, {"sha256", hash}});
   }
   const Json manifest = {{"format", kFormat}, {"files", listed}};
-  return files::write_atomically(folder + "/" + kManifest, manifest.dump(1) + "\n");
+  return files::write_atomically(folder + "/" + kManifest, json_text(manifest, 1) + "\n");
 }
 
 Result<void> verify_file(const std::string& path, std::uint64_t bytes, const std::string& hash) {
@@ -145,9 +146,9 @@ Result<void> verify_checkpoint_folder(const std::string& folder) {
   CORISCO_TRY(const std::string text, files::read(folder + "/" + kManifest));
   std::vector<std::pair<std::string, std::pair<std::uint64_t, std::string>>> listed;
   try {
-    const Json manifest = Json::parse(text);
+    const Json manifest = parse_json(text);
     if (manifest.at("format") != kFormat)
-      return Error{Code::invalid_argument, cat(folder, " has format ", manifest.at("format").dump(),
+      return Error{Code::invalid_argument, cat(folder, " has format ", json_text(manifest.at("format")),
                                                "; this program reads ", kFormat)};
     for (const auto& file : manifest.at("files"))
       listed.push_back({file.at("name"), {file.at("bytes"), file.at("sha256")}});

@@ -6,6 +6,7 @@
 #include <bit>
 #include <nlohmann/json.hpp>
 
+#include "corisco/base/json.h"
 #include "corisco/base/strings.h"
 #include "trainer/durable_file.h"
 
@@ -34,7 +35,7 @@ std::string header_of(const std::vector<model::NamedTensor>& tensors) {
         {"dtype", dtype_name(tensor)}, {"shape", tensor.sizes().vec()}, {"data_offsets", {offset, end}}};
     offset = end;
   }
-  std::string text = header.dump();
+  std::string text = json_text(header);
   text.append((8 - text.size() % 8) % 8, ' ');  // the first tensor starts at a multiple of 8 bytes
   return text;
 }
@@ -70,7 +71,7 @@ Result<void> TensorFile::read_header() {
   std::string text(size, '\0');
   in_.read(text.data(), static_cast<std::streamsize>(size));
   try {
-    const Json header = Json::parse(text);
+    const Json header = parse_json(text);
     for (const auto& [name, entry] : header.items()) {
       if (name == "__metadata__") continue;
       const auto& offsets = entry.at("data_offsets");

@@ -2,6 +2,7 @@
 // name; and the shape of errors.
 #include <gtest/gtest.h>
 
+#include "corisco/base/json.h"
 #include "corisco/base/strings.h"
 #include "gateway/anthropic_messages.h"
 #include "gateway/json_fields.h"
@@ -206,7 +207,7 @@ TEST(AnthropicErrors, TypesAreNamedByStatus) {
   for (const auto& [status, type] : cases) {
     ApiError error = invalid_request("no");
     error.status = status;
-    const auto body = Json::parse(to_json(error, ErrorShape::anthropic));
+    const auto body = parse_json(to_json(error, ErrorShape::anthropic));
     EXPECT_EQ(body.size(), 2U);
     EXPECT_EQ(body["type"], "error");
     EXPECT_EQ(body["error"]["type"], type) << status;

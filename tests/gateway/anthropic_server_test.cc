@@ -1,5 +1,6 @@
 // Anthropic's messages end to end over sockets: events in their order, errors in their shape, and
 // the same tokens, records and holds as any other call.
+#include "corisco/base/json.h"
 #include "gateway/server_fixture.h"
 
 namespace corisco::gateway::fakes {
@@ -13,14 +14,14 @@ struct AnthropicServerTest : ServerTest {
     return body;
   }
   RawReply message(const json& body, const std::string& key = {}) {
-    return ask(post("/v1/messages?beta=true", body.dump(), key));
+    return ask(post("/v1/messages?beta=true", json_text(body), key));
   }
   // The data of a stream's events, each checked to be of the type that its name says.
   static std::vector<json> events_of(const std::string& stream) {
     std::vector<json> list;
     for (std::size_t at = 0, end = 0; (end = stream.find("\n\n", at)) != std::string::npos; at = end + 2) {
       const auto line = stream.find("\ndata: ", at);
-      const auto data = json::parse(stream.substr(line + 7, end - line - 7));
+      const auto data = parse_json(stream.substr(line + 7, end - line - 7));
       EXPECT_EQ(stream.substr(at, line - at), cat("event: ", data["type"].get<std::string>()));
       list.push_back(data);
     }
@@ -42,7 +43,7 @@ struct AnthropicServerTest : ServerTest {
     return text;
   }
   static std::string error_type(const RawReply& reply) {
-    const auto body = json::parse(reply.body, nullptr, false);
+    const auto body = parse_json(reply.body);
     return body.is_object() && body.value("type", "") == "error" ? body["error"]["type"].get<std::string>() : reply.body;
   }
   static json usage_of(int input, int output) {
@@ -57,7 +58,7 @@ TEST_F(AnthropicServerTest, WholeMessage) {
   start();
   const auto reply = message(ask_hi());
   ASSERT_EQ(reply.status, 200);
-  const auto body = json::parse(reply.body);
+  const auto body = parse_json(reply.body);
   EXPECT_EQ(body["id"].get<std::string>().substr(0, 4), "msg_");
   EXPECT_EQ(body["type"], "message");
   EXPECT_EQ(body["role"], "assistant");
@@ -99,13 +100,13 @@ TEST_F(AnthropicServerTest, AnEmptyReplyHasABlockToo) {
   generator.reply = "";
   EXPECT_EQ(order_of(events_of(message(ask_hi({{"stream", true}})).body)),
             "message_start content_block_start ping content_block_stop message_delta message_stop");
-  EXPECT_EQ(json::parse(message(ask_hi()).body)["content"], json::array({{{"type", "text"}, {"text", ""}}}));
+  EXPECT_EQ(parse_json(message(ask_hi()).body)["content"], json::array({{{"type", "text"}, {"text", ""}}}));
 }
 
 TEST_F(AnthropicServerTest, WhyItStopped) {
   start();
   const auto stops_with = [&](const json& more, const std::string& text, const json& reason, const json& sequence) {
-    const auto whole = json::parse(message(ask_hi(more)).body);
+    const auto whole = parse_json(message(ask_hi(more)).body);
     EXPECT_EQ(whole["content"][0]["text"], text);
     EXPECT_EQ(whole["stop_reason"], reason);
     EXPECT_EQ(whole["stop_sequence"], sequence);
@@ -128,7 +129,7 @@ TEST_F(AnthropicServerTest, KeysComeByEitherHeaderAndBothPaths) {
   start();
   const auto key = open_attempt(1);
   const auto status = [&](const std::string& path, const std::string& header) {
-    const auto body = ask_hi().dump();
+    const auto body = json_text(ask_hi());
     return ask(cat("POST ", path, " HTTP/1.1\r\nHost: x\r\n", header, "anthropic-version: 2023-06-01\r\nContent-Length: ",
                    body.size(), "\r\n\r\n", body)).status;
   };
@@ -150,8 +151,8 @@ TEST_F(AnthropicServerTest, ALaterTurnGoesOnFromTheSampledIds) {
   const json later = {{"messages", {{{"role", "user"}, {"content", "hi"}},
                                     {{"role", "assistant"}, {"content", json::array({block})}},
                                     {{"role", "user"}, {"content", "more"}}}}};
-  const auto counted = json::parse(ask(post("/v1/messages/count_tokens", later.dump(), key)).body)["input_tokens"];
-  const auto body = json::parse(message(ask_hi(later), key).body);
+  const auto counted = parse_json(ask(post("/v1/messages/count_tokens", json_text(later), key)).body)["input_tokens"];
+  const auto body = parse_json(message(ask_hi(later), key).body);
   EXPECT_EQ(counted, body["usage"]["input_tokens"]);
   const auto calls = on_io([this] { return sink.calls; });
   ASSERT_EQ(calls.size(), 2U);
@@ -169,9 +170,9 @@ TEST_F(AnthropicServerTest, CountingSamplesNothingAndWaitsForNobody) {
   start();
   on_io([this] { gate.shut(); return 0; });
   const auto key = open_attempt(1);
-  const auto reply = ask(post("/v1/messages/count_tokens", ask_hi().dump(), key));
+  const auto reply = ask(post("/v1/messages/count_tokens", json_text(ask_hi()), key));
   EXPECT_EQ(reply.status, 200);
-  EXPECT_EQ(json::parse(reply.body), json({{"input_tokens", 20}}));
+  EXPECT_EQ(parse_json(reply.body), json({{"input_tokens", 20}}));
   EXPECT_TRUE(on_io([this] { return generator.requests.empty() && sink.calls.empty(); }));
   EXPECT_EQ(on_io([this] { return attempts.summary({RolloutId{1}, 1}).num_calls; }), 0U);
   EXPECT_EQ(error_type(ask(post("/v1/messages/count_tokens", "{}", key))), "invalid_request_error");
@@ -183,7 +184,7 @@ TEST_F(AnthropicServerTest, APromptThatDoesNotFitSaysSoInTheWordsThatAgentsKnow)
   const auto key = open_attempt(1);
   const auto reply = message(ask_hi(), key);
   EXPECT_EQ(reply.status, 400);
-  EXPECT_EQ(json::parse(reply.body),
+  EXPECT_EQ(parse_json(reply.body),
             json({{"type", "error"},
                   {"error", {{"type", "invalid_request_error"}, {"message", "prompt is too long: 20 tokens > 19 maximum"}}}}));
   EXPECT_TRUE(on_io([this] { return attempts.summary({RolloutId{1}, 1}).hit_context; }));
@@ -204,7 +205,7 @@ TEST_F(AnthropicServerTest, ErrorsHaveAnthropicsShape) {
   EXPECT_NE(refused.body.find("an image"), std::string::npos);
   is(message(ask_hi({{"messages", {{{"role", "alien"}, {"content", "x"}}}}})), 400, "invalid_request_error");
   is(message(ask_hi(), "cor-0123456789012345678901234567890123456789"), 401, "authentication_error");
-  is(ask(post("/rollout/9/attempt/1/v1/messages", ask_hi().dump(), key)), 404, "not_found_error");
+  is(ask(post("/rollout/9/attempt/1/v1/messages", json_text(ask_hi()), key)), 404, "not_found_error");
   is(ask(get("/v1/messages")), 405, "invalid_request_error");
   is(message(ask_hi({{"system", std::string(2000, 'x')}})), 413, "request_too_large");
   on_io([this] { return generator.is_full = true; });
@@ -219,7 +220,7 @@ TEST_F(AnthropicServerTest, AClosedGateIsToldAsOverload) {
   start();
   on_io([this] { gate.shut(); return 0; });
   RawClient client(port);
-  client.send(post("/v1/messages", ask_hi().dump()));
+  client.send(post("/v1/messages", json_text(ask_hi())));
   ASSERT_TRUE(eventually([this] { return gate.num_waiting() == 1; }));
   on_io([this] { gate.close(); return 0; });
   const auto reply = client.read_reply();
@@ -232,7 +233,7 @@ TEST_F(AnthropicServerTest, AnErrorInsideAStreamIsItsLastEvent) {
   start();
   generator.is_manual = true;
   RawClient client(port);
-  client.send(post("/v1/messages", ask_hi({{"stream", true}}).dump()));
+  client.send(post("/v1/messages", json_text(ask_hi({{"stream", true}}))));
   ASSERT_TRUE(client.wait_for("message_start"));
   on_io([this] {
     generator.give(RequestId{1}, {'a'}, {});
@@ -248,8 +249,8 @@ TEST_F(AnthropicServerTest, ALongHoldShowsSignsOfLife) {
   start();
   on_io([this] { gate.shut(); return 0; });
   RawClient stream(port), whole(port);
-  stream.send(post("/v1/messages", ask_hi({{"stream", true}}).dump()));
-  whole.send(post("/v1/messages", ask_hi().dump()));
+  stream.send(post("/v1/messages", json_text(ask_hi({{"stream", true}}))));
+  whole.send(post("/v1/messages", json_text(ask_hi())));
   ASSERT_TRUE(stream.wait_for("event: ping\ndata: {\"type\":\"ping\"}\n\n"));
   ASSERT_TRUE(whole.wait_for("1\r\n \r\n"));
   on_io([this] { gate.open(); return 0; });
@@ -258,7 +259,7 @@ TEST_F(AnthropicServerTest, ALongHoldShowsSignsOfLife) {
   std::erase_if(list, [](const json& event) { return event["type"] == "ping"; });   // more may come on a busy machine
   EXPECT_EQ(order_of(list),
             "message_start content_block_start content_block_delta content_block_stop message_delta message_stop");
-  EXPECT_EQ(json::parse(whole.read_reply().body)["content"][0]["text"], "hello");
+  EXPECT_EQ(parse_json(whole.read_reply().body)["content"][0]["text"], "hello");
 }
 }  // namespace
 }  // namespace corisco::gateway::fakes

@@ -1,4 +1,5 @@
 // Chat completions end to end over sockets: what a client gets, what is sampled, what is recorded.
+#include "corisco/base/json.h"
 #include "gateway/server_fixture.h"
 
 namespace corisco::gateway::fakes {
@@ -11,7 +12,7 @@ TEST_F(ChatServerTest, WholeReplyWithExactUsage) {
   const auto reply = chat(hi({{"model", "any/name"}}));
   ASSERT_EQ(reply.status, 200);
   EXPECT_NE(reply.head.find("x-request-id: "), std::string::npos);
-  const auto body = json::parse(reply.body);
+  const auto body = parse_json(reply.body);
   EXPECT_EQ(body["object"], "chat.completion");
   EXPECT_EQ(body["model"], "any/name");
   EXPECT_EQ(body["choices"][0]["message"]["content"], "hello");
@@ -49,7 +50,7 @@ TEST_F(ChatServerTest, StreamOfChunksEndsWithUsageAndDone) {
 TEST_F(ChatServerTest, SeveralChoicesHaveTheirOwnKeysAndRecords) {
   start();
   const auto key = open_attempt(1);
-  const auto body = json::parse(chat(hi({{"n", 2}}), key).body);
+  const auto body = parse_json(chat(hi({{"n", 2}}), key).body);
   ASSERT_EQ(body["choices"].size(), 2U);
   EXPECT_EQ(body["usage"]["completion_tokens"], 12);
   const auto requests = on_io([this] { return generator.requests; });
@@ -80,10 +81,10 @@ TEST_F(ChatServerTest, LengthIsClampedToTheRunsCap) {
   start();
   generator.reply = std::string(200, 'a');
   const auto key = open_attempt(1);
-  auto body = json::parse(chat(hi({{"max_tokens", 32000}}), key).body);
+  auto body = parse_json(chat(hi({{"max_tokens", 32000}}), key).body);
   EXPECT_EQ(body["choices"][0]["finish_reason"], "length");
   EXPECT_EQ(body["usage"]["completion_tokens"], 64);
-  body = json::parse(chat(hi({{"max_completion_tokens", 3}}), key).body);
+  body = parse_json(chat(hi({{"max_completion_tokens", 3}}), key).body);
   EXPECT_EQ(body["choices"][0]["message"]["content"], "aaa");
   EXPECT_TRUE(on_io([this] { return attempts.summary({RolloutId{1}, 1}).hit_length; }));
 }
@@ -145,7 +146,7 @@ TEST_F(ChatServerTest, TokenIdsAndLogprobsOnRequest) {
   start();
   generator.reply = "a";
   const auto reply = chat(hi({{"return_token_ids", true}, {"logprobs", true}, {"top_logprobs", 2}}));
-  const auto body = json::parse(reply.body);
+  const auto body = parse_json(reply.body);
   EXPECT_EQ(body["prompt_token_ids"].size(), 20U);
   EXPECT_EQ(body["choices"][0]["token_ids"], json({97, kEnd}));
   const auto content = body["choices"][0]["logprobs"]["content"];
@@ -164,13 +165,13 @@ TEST_F(ChatServerTest, APromptThatDoesNotFitIsRefusedByCode) {
   start();
   const auto key = open_attempt(1);
   const auto hit_context = [this] { return attempts.summary({RolloutId{1}, 1}).hit_context; };
-  EXPECT_EQ(ask(post("/v1/chat/completions", hi().dump(), key)).status, 200);
+  EXPECT_EQ(ask(post("/v1/chat/completions", json_text(hi()), key)).status, 200);
   EXPECT_FALSE(on_io(hit_context));
   generator.context = 20;
-  const auto reply = ask(post("/v1/chat/completions", hi().dump(), key));
+  const auto reply = ask(post("/v1/chat/completions", json_text(hi()), key));
   EXPECT_TRUE(on_io(hit_context));
   EXPECT_EQ(reply.status, 400);
-  const auto error = json::parse(reply.body)["error"];
+  const auto error = parse_json(reply.body)["error"];
   EXPECT_EQ(error["code"], "context_length_exceeded");
   const auto message = error["message"].get<std::string>();
   EXPECT_NE(message.find("maximum context length is 20 tokens"), std::string::npos);
@@ -180,10 +181,10 @@ TEST_F(ChatServerTest, ErrorsAreShapedAndNameTheField) {
   start();
   auto reply = ask(post("/v1/chat/completions", "{\"messages\": [}"));
   EXPECT_EQ(reply.status, 400);
-  EXPECT_EQ(json::parse(reply.body)["error"]["code"], "invalid_json");
+  EXPECT_EQ(parse_json(reply.body)["error"]["code"], "invalid_json");
   reply = chat(hi({{"logit_bias", {{"5", 1}}}}));
   EXPECT_EQ(reply.status, 400);
-  EXPECT_EQ(json::parse(reply.body)["error"]["param"], "logit_bias");
+  EXPECT_EQ(parse_json(reply.body)["error"]["param"], "logit_bias");
   reply = chat({{"messages", {{{"role", "alien"}, {"content", "x"}}}}});
   EXPECT_EQ(reply.status, 400);
   EXPECT_NE(reply.body.find("alien"), std::string::npos);
@@ -204,7 +205,7 @@ TEST_F(ChatServerTest, AFailedRecordFailsTheRequest) {
   start();
   on_io([this] { return sink.is_broken = true; });
   const auto key = open_attempt(1);
-  EXPECT_EQ(ask(post("/v1/chat/completions", hi().dump(), key)).status, 500);
+  EXPECT_EQ(ask(post("/v1/chat/completions", json_text(hi()), key)).status, 500);
   EXPECT_TRUE(on_io([this] { return attempts.summary({RolloutId{1}, 1}).saw_engine_error; })) << "not the policy's doing";
   const auto chunks = events(chat(hi({{"stream", true}})).body);
   EXPECT_EQ(chunks[chunks.size() - 2]["error"]["type"], "server_error");
@@ -215,7 +216,7 @@ TEST_F(ChatServerTest, AnEngineErrorInsideAStreamIsToldInIt) {
   generator.is_manual = true;
   const auto key = open_attempt(1);
   RawClient client(port);
-  client.send(post("/v1/chat/completions", hi({{"stream", true}}).dump(), key));
+  client.send(post("/v1/chat/completions", json_text(hi({{"stream", true}})), key));
   ASSERT_TRUE(client.wait_for("assistant"));
   on_io([this] {
     generator.give(RequestId{1}, {'a'}, {});
@@ -235,7 +236,7 @@ TEST_F(ChatServerTest, ALargeBodyGoesThroughTheWorker) {
   generator.context = 200000;
   const auto reply = chat({{"messages", {{{"role", "user"}, {"content", long_text}}}}});
   ASSERT_EQ(reply.status, 200);
-  EXPECT_EQ(json::parse(reply.body)["usage"]["prompt_tokens"], 100018);
+  EXPECT_EQ(parse_json(reply.body)["usage"]["prompt_tokens"], 100018);
 }
 }  // namespace
 }  // namespace corisco::gateway::fakes

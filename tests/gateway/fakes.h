@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "corisco/base/json.h"
 #include "corisco/base/strings.h"
 #include "corisco/gateway/ports.h"
 #include "corisco/text/chat_template.h"
@@ -53,7 +54,7 @@ class PlainTemplate final : public text::ChatTemplate {
  public:
   Result<std::string> render(const text::ChatInput& input) const override {
     std::string text;
-    for (const auto& message : nlohmann::json::parse(input.messages_json)) {
+    for (const auto& message : parse_json(input.messages_json)) {
       if (message["role"] == "alien") return Error{Code::invalid_argument, "no such role: alien"};
       text += cat("<|start|>", message["role"].get<std::string>(), ":",
                   message["content"].get<std::string>(), "<|end|>");

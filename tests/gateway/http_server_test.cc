@@ -1,4 +1,5 @@
 // The server as an HTTP server: routes, keys, keep-alive, limits, deadlines, bad bytes.
+#include "corisco/base/json.h"
 #include "gateway/listen_address.h"
 #include "gateway/server_fixture.h"
 
@@ -13,8 +14,8 @@ TEST_F(HttpServerTest, TheQuietRoutes) {
   EXPECT_EQ(ask(get("/readyz")).status, 200);
   EXPECT_EQ(ask(get("/")).status, 200);
   EXPECT_NE(ask(get("/metrics")).body.find("corisco_gateway_requests_total"), std::string::npos);
-  EXPECT_EQ(json::parse(ask(get("/v1/models")).body)["data"][0]["id"], "tiny");
-  EXPECT_EQ(json::parse(ask(get("/v1/models/any%2Fname")).body)["id"], "any/name");
+  EXPECT_EQ(parse_json(ask(get("/v1/models")).body)["data"][0]["id"], "tiny");
+  EXPECT_EQ(parse_json(ask(get("/v1/models/any%2Fname")).body)["id"], "any/name");
   EXPECT_EQ(ask(get("http://127.0.0.1/v1/models")).status, 200);
   EXPECT_EQ(ask(get("/nowhere")).status, 404);
   EXPECT_EQ(ask("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n").status, 200);
@@ -34,21 +35,21 @@ TEST_F(HttpServerTest, HeadHasNoBody) {
 
 TEST_F(HttpServerTest, AdminRoutes) {
   start();
-  EXPECT_EQ(json::parse(ask(get("/admin/state")).body)["phase"], "generating");
+  EXPECT_EQ(parse_json(ask(get("/admin/state")).body)["phase"], "generating");
   EXPECT_EQ(ask(post("/admin/pause", "")).status, 200);
   EXPECT_TRUE(on_io([this] { return is_paused; }));
   EXPECT_EQ(ask(post("/admin/resume", "")).status, 200);
   EXPECT_FALSE(on_io([this] { return is_paused; }));
   const auto reply = ask(post("/admin/rollouts", R"({"task":{"b":1,"a":2},"mode":"val"})"));
   EXPECT_EQ(reply.status, 201);
-  EXPECT_EQ(json::parse(reply.body),
+  EXPECT_EQ(parse_json(reply.body),
             json({{"rollout_id", 41}, {"attempt", 1}, {"mode", "val"}, {"task", {{"a", 2}, {"b", 1}}}, {"api_key", "cor-fake"},
                   {"base_url", "http://x/rollout/41/attempt/1/v1"},
                   {"reward_url", "http://x/rollout/41/attempt/1/events"}}));
   EXPECT_EQ(on_io([this] { return rollouts.tasks.at(0); }), "{\"b\":1,\"a\":2}");
   EXPECT_EQ(ask(post("/admin/rollouts", "{}")).status, 409);
   on_io([this] { return rollouts.waiting = R"({"c":3})"; });
-  const auto next = json::parse(ask(post("/admin/rollouts", "{}")).body);
+  const auto next = parse_json(ask(post("/admin/rollouts", "{}")).body);
   EXPECT_EQ(next["mode"], "train");
   EXPECT_EQ(next["task"], json({{"c", 3}}));
   EXPECT_EQ(next["reward_url"], "http://x/rollout/42/attempt/2/events");
@@ -90,15 +91,15 @@ TEST_F(HttpServerTest, KeysOverHttp) {
   EXPECT_EQ(chat(hi(), "cor-0123456789012345678901234567890123456789").status, 401);
   EXPECT_EQ(ask(get("/admin/state")).status, 401);
   const auto key = open_attempt(4);
-  EXPECT_EQ(ask(post("/rollout/4/attempt/1/v1/chat/completions", hi().dump(), key)).status, 200);
-  EXPECT_EQ(ask(post("/rollout/4/attempt/1/v1/chat/completions", hi().dump(), "s3cret")).status, 401);
+  EXPECT_EQ(ask(post("/rollout/4/attempt/1/v1/chat/completions", json_text(hi()), key)).status, 200);
+  EXPECT_EQ(ask(post("/rollout/4/attempt/1/v1/chat/completions", json_text(hi()), "s3cret")).status, 401);
   EXPECT_EQ(ask("GET /v1/models HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + key + "\r\n\r\n").status, 200);
 }
 
 TEST_F(HttpServerTest, KeepAliveAndPipelining) {
   start();
   RawClient client(port);
-  const auto call = post("/v1/chat/completions", hi({{"stream", true}}).dump());
+  const auto call = post("/v1/chat/completions", json_text(hi({{"stream", true}})));
   client.send(call + get("/healthz") + call + get("/nowhere") + get("/readyz"));
   EXPECT_EQ(events(client.read_reply().body).back(), "[DONE]");
   EXPECT_EQ(client.read_reply().body, "ok\n");
@@ -112,7 +113,7 @@ TEST_F(HttpServerTest, KeepAliveAndPipelining) {
 
 TEST_F(HttpServerTest, Http10StreamsEndByClosing) {
   start();
-  const auto body = hi({{"stream", true}}).dump();
+  const auto body = json_text(hi({{"stream", true}}));
   RawClient client(port);
   client.send(cat("POST /v1/chat/completions HTTP/1.0\r\nContent-Length: ", body.size(), "\r\n\r\n", body));
   EXPECT_TRUE(client.is_closed_by_peer());
@@ -124,7 +125,7 @@ TEST_F(HttpServerTest, BodiesInChunks) {
   start();
   const std::string head =
       "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
-  const auto body = hi().dump();
+  const auto body = json_text(hi());
   char size[16];
   std::snprintf(size, sizeof size, "%zx", body.size());
   const auto chunk = [&](const std::string& line) { return head + line + "\r\n" + body + "\r\n0\r\n"; };
@@ -162,7 +163,7 @@ TEST_F(HttpServerTest, TooLargeBodiesAreToldBeforeTheyAreSent) {
   client.send("POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 2001\r\n\r\n");
   const auto reply = client.read_reply();
   EXPECT_EQ(reply.status, 413);
-  EXPECT_EQ(json::parse(reply.body)["error"]["code"], "body_too_large");
+  EXPECT_EQ(parse_json(reply.body)["error"]["code"], "body_too_large");
   EXPECT_TRUE(client.is_closed_by_peer());
   RawClient chunked(port);
   chunked.send("POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n9c4\r\n" +
@@ -181,7 +182,7 @@ TEST_F(HttpServerTest, ARefusedKeyCostsNoBody) {
 
 TEST_F(HttpServerTest, ExpectContinue) {
   start();
-  const auto body = hi().dump();
+  const auto body = json_text(hi());
   RawClient client(port);
   client.send(cat("POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: ",
                   body.size(), "\r\n\r\n"));
@@ -222,7 +223,7 @@ TEST_F(HttpServerTest, AReaderThatStopsIsCut) {
   start();
   generator.is_manual = true;
   RawClient client(port, 4096);
-  client.send(post("/v1/chat/completions", hi({{"stream", true}}).dump()));
+  client.send(post("/v1/chat/completions", json_text(hi({{"stream", true}}))));
   ASSERT_TRUE(client.wait_for("assistant"));
   on_io([this] {                         // more than the kernel's buffers take
     for (int i = 0; i < 60; ++i) generator.give(RequestId{1}, std::vector<TokenId>(100000, 'a'), {});

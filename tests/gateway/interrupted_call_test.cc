@@ -1,5 +1,6 @@
 // Calls that do not run straight through: held at the gate, left by their client, closed with
 // their attempt, capped, stopped with the server.
+#include "corisco/base/json.h"
 #include "gateway/server_fixture.h"
 
 namespace corisco::gateway::fakes {
@@ -7,7 +8,7 @@ namespace {
 using nlohmann::json;
 struct InterruptedCallTest : ServerTest {
   std::string stream_request(const std::string& key = {}) {
-    return post("/v1/chat/completions", hi({{"stream", true}}).dump(), key);
+    return post("/v1/chat/completions", json_text(hi({{"stream", true}})), key);
   }
   void begin_stream(RawClient& client, const std::string& key = {}) {
     client.send(stream_request(key));
@@ -48,7 +49,7 @@ TEST_F(InterruptedCallTest, AReplyThatIsSentBackHasArrived) {
   auto messages = hi()["messages"];
   messages.push_back({{"role", "assistant"}, {"content", "ab"}});
   messages.push_back({{"role", "user"}, {"content", "on"}});
-  again.send(post("/v1/chat/completions", json{{"messages", messages}}.dump(), key));
+  again.send(post("/v1/chat/completions", json_text(json{{"messages", messages}}), key));
   EXPECT_TRUE(eventually([this] { return generator.requests.size() == 2; }));
   EXPECT_TRUE(on_io([this] { return sink.delivered.at(CallId{1}); }));
 }
@@ -77,7 +78,7 @@ TEST_F(InterruptedCallTest, AClientThatLeavesBeforeATokenLeavesNoRecord) {
   start();
   generator.is_manual = true;
   RawClient client(port);
-  client.send(post("/v1/chat/completions", hi().dump()));
+  client.send(post("/v1/chat/completions", json_text(hi())));
   ASSERT_TRUE(eventually([this] { return generator.requests.size() == 1; }));
   client.close();
   ASSERT_TRUE(eventually([this] { return generator.cancelled.size() == 1; }));
@@ -89,7 +90,7 @@ TEST_F(InterruptedCallTest, HeldAtTheGateInSilence) {
   on_io([this] { gate.shut(); return 0; });
   const auto key = open_attempt(1);
   RawClient client(port);
-  client.send(post("/v1/chat/completions", hi().dump(), key));
+  client.send(post("/v1/chat/completions", json_text(hi()), key));
   ASSERT_TRUE(eventually([this] { return gate.num_waiting() == 1; }));
   EXPECT_FALSE(client.receive(100));
   EXPECT_GT(on_io([this] { return attempts.summary({RolloutId{1}, 1}).held_seconds; }), 0.05);
@@ -104,7 +105,7 @@ TEST_F(InterruptedCallTest, AHeldClientThatLeavesFreesItsPlace) {
   start();
   on_io([this] { gate.shut(); return 0; });
   RawClient client(port);
-  client.send(post("/v1/chat/completions", hi().dump()));
+  client.send(post("/v1/chat/completions", json_text(hi())));
   ASSERT_TRUE(eventually([this] { return gate.num_waiting() == 1; }));
   client.close();
   EXPECT_TRUE(eventually([this] { return gate.num_waiting() == 0; }));
@@ -117,21 +118,21 @@ TEST_F(InterruptedCallTest, ALongHoldShowsSignsOfLife) {
   on_io([this] { gate.shut(); return 0; });
   RawClient stream(port), whole(port);
   stream.send(stream_request());
-  whole.send(post("/v1/chat/completions", hi().dump()));
+  whole.send(post("/v1/chat/completions", json_text(hi())));
   ASSERT_TRUE(stream.wait_for("\"delta\":{}"));
   ASSERT_TRUE(whole.wait_for("1\r\n \r\n"));
   on_io([this] { gate.open(); return 0; });
   const auto chunks = events(stream.read_reply().body);
   EXPECT_EQ(chunks.front()["choices"][0]["delta"], json::object());
   EXPECT_EQ(chunks.back(), "[DONE]");
-  EXPECT_EQ(json::parse(whole.read_reply().body)["choices"][0]["message"]["content"], "hello");
+  EXPECT_EQ(parse_json(whole.read_reply().body)["choices"][0]["message"]["content"], "hello");
 }
 
 TEST_F(InterruptedCallTest, AClosedGateIsToldAsUnavailable) {
   start();
   on_io([this] { gate.shut(); return 0; });
   RawClient client(port);
-  client.send(post("/v1/chat/completions", hi().dump()));
+  client.send(post("/v1/chat/completions", json_text(hi())));
   ASSERT_TRUE(eventually([this] { return gate.num_waiting() == 1; }));
   on_io([this] { gate.close(); return 0; });
   const auto reply = client.read_reply();
@@ -144,13 +145,13 @@ TEST_F(InterruptedCallTest, ClosingAnAttemptEndsItsCallsAndItsKey) {
   generator.is_manual = true;
   const auto key = open_attempt(1);
   RawClient client(port);
-  client.send(post("/v1/chat/completions", hi().dump(), key));
+  client.send(post("/v1/chat/completions", json_text(hi()), key));
   ASSERT_TRUE(eventually([this] { return generator.requests.size() == 1; }));
   on_io([this] { attempts.close({RolloutId{1}, 1}); return 0; });
   EXPECT_EQ(client.read_reply().status, 409);
   EXPECT_EQ(on_io([this] { return generator.cancelled.size(); }), 1U);
   EXPECT_EQ(chat(hi(), key).status, 401);
-  EXPECT_EQ(ask(post("/rollout/1/attempt/1/v1/chat/completions", hi().dump(), key)).status, 409);
+  EXPECT_EQ(ask(post("/rollout/1/attempt/1/v1/chat/completions", json_text(hi()), key)).status, 409);
 }
 
 TEST_F(InterruptedCallTest, CallsBeyondTheCapAreRefusedForGood) {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "corisco/base/json.h"
 #include "corisco/gateway/server.h"
 #include "gateway/fakes.h"
 #include "gateway/raw_client.h"
@@ -95,7 +96,7 @@ class ServerTest : public testing::Test {
     return client.read_reply();
   }
   RawReply chat(const nlohmann::json& body, const std::string& key = {}) {
-    return ask(post("/v1/chat/completions", body.dump(), key));
+    return ask(post("/v1/chat/completions", json_text(body), key));
   }
   static nlohmann::json hi(nlohmann::json more = nlohmann::json::object()) {
     more["messages"] = {{{"role", "user"}, {"content", "hi"}}};
@@ -106,7 +107,7 @@ class ServerTest : public testing::Test {
     std::vector<nlohmann::json> list;
     for (std::size_t at = 0, end = 0; (end = body.find("\n\n", at)) != std::string::npos; at = end + 2) {
       const auto text = body.substr(at + 6, end - at - 6);
-      list.push_back(text == "[DONE]" ? nlohmann::json(text) : nlohmann::json::parse(text));
+      list.push_back(text == "[DONE]" ? nlohmann::json(text) : parse_json(text));
     }
     return list;
   }

@@ -1,4 +1,5 @@
 // metrics.jsonl and event files, read back by decoders that share no code with the writers.
+#include "corisco/base/json.h"
 #include "corisco/metrics/run_log.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ using Json = nlohmann::json;
 std::vector<Json> lines_of(const std::string& path) {
   std::vector<Json> lines;
   std::ifstream in(path);
-  for (std::string line; std::getline(in, line);) lines.push_back(Json::parse(line));
+  for (std::string line; std::getline(in, line);) lines.push_back(parse_json(line));
   return lines;
 }
 

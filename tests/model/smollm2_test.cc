@@ -4,9 +4,10 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "corisco/base/files.h"
+#include "corisco/base/json.h"
 #include "golden.h"
 #include "support/tiny_model.h"
 
@@ -27,7 +28,7 @@ TEST(Smollm2, LogitsMatchTransformers) {
     GTEST_SKIP() << "no model in " << model_folder() << " (scripts/fetch_model.sh puts it there)";
   }
   const auto golden =
-      nlohmann::json::parse(std::ifstream(testing::golden_folder("smollm2_135m_instruct.json")));
+      parse_json(files::read(testing::golden_folder("smollm2_135m_instruct.json")).value());
   config::Model options;
   options.dtype = "float32";
   for (const bool deterministic : {false, true}) {

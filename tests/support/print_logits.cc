@@ -5,8 +5,10 @@
 #include <ATen/core/grad_mode.h>
 
 #include <iostream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "corisco/base/json.h"
 #include "corisco/model/decoder.h"
 #include "engine/engine_drive.h"
 #include "support/tiny_model.h"
@@ -17,7 +19,7 @@ using namespace corisco;
 std::vector<std::vector<float>> logits_of(model::Decoder& decoder, const std::vector<std::int64_t>& ids) {
   const at::NoGradGuard no_grad;
   const at::Tensor logits =
-      decoder.logits(decoder.hidden(testing::one_sequence(ids))).to(at::kCPU).contiguous();
+      decoder.logits(decoder.hidden(corisco::testing::one_sequence(ids))).to(at::kCPU).contiguous();
   std::vector<std::vector<float>> rows;
   for (std::int64_t row = 0; row < logits.size(0); ++row) {
     const float* first = logits.const_data_ptr<float>() + row * logits.size(1);
@@ -49,7 +51,7 @@ int run(const std::string& folder, const std::string& dtype, const std::string& 
     std::cerr << engine.error().message << '\n';
     return 1;
   }
-  const auto given = nlohmann::json::parse(std::cin);
+  const auto given = parse_json(std::string(std::istreambuf_iterator<char>(std::cin), {}));
   nlohmann::json numbers;
   for (const auto& one : given.at("cases")) {
     const auto ids = one.at("ids").get<std::vector<std::int64_t>>();

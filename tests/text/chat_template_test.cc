@@ -1,4 +1,5 @@
 // Renderings against those of transformers (golden files), and what happens when they fail.
+#include "corisco/base/json.h"
 #include "corisco/text/chat_template.h"
 
 #include <gtest/gtest.h>
@@ -38,9 +39,9 @@ std::string render(const ModelFolder& folder, const std::string& tools = "") {
 }
 
 ChatInput input_of(const Json& item, double now) {
-  ChatInput input = input_with(item["messages"].dump());
-  if (item.contains("tools")) input.tools_json = item["tools"].dump();
-  if (item.contains("kwargs")) input.kwargs_json = item["kwargs"].dump();
+  ChatInput input = input_with(json_text(item["messages"]));
+  if (item.contains("tools")) input.tools_json = json_text(item["tools"]);
+  if (item.contains("kwargs")) input.kwargs_json = json_text(item["kwargs"]);
   input.add_generation_prompt = item.value("add_generation_prompt", true);
   input.now_unix_seconds = now;
   return input;
@@ -56,7 +57,7 @@ TEST(ChatTemplate, RendersAsTransformers) {
     ModelFolder folder;
     folder.with("chat_template.jinja",
                 golden_text("templates/" + item["template"].get<std::string>() + ".jinja"));
-    folder.with("tokenizer_config.json", item.value("special_tokens", Json::object()).dump());
+    folder.with("tokenizer_config.json", json_text(item.value("special_tokens", Json::object())));
     const auto chat_template = load(folder);
     ASSERT_TRUE(chat_template);
     const auto result = chat_template->render(input_of(item, golden["now_unix_seconds"]));

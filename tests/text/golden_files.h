@@ -8,6 +8,7 @@
 #include <string>
 
 #include "corisco/base/files.h"
+#include "corisco/base/json.h"
 #include "support/temporary_folder.h"
 
 namespace corisco::text::testing {
@@ -23,7 +24,7 @@ inline std::string golden_text(const std::string& name) {
   return text.ok() ? text.value() : "";
 }
 
-inline Json golden_json(const std::string& name) { return Json::parse(golden_text(name)); }
+inline Json golden_json(const std::string& name) { return parse_ordered_json(golden_text(name)); }
 
 // A model folder of this test alone, removed with it.
 class ModelFolder {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "corisco/base/files.h"
+#include "corisco/base/json.h"
 #include "corisco/base/strings.h"
 #include "corisco/trainer/trainer.h"
 #include "trainer/optimizer.h"
@@ -18,7 +19,7 @@ namespace {
 using Json = nlohmann::json;
 const std::string kFolder = std::string(CORISCO_SOURCE_FOLDER) + "/tests/trainer/golden/";
 
-Json fixture(const std::string& name) { return Json::parse(files::read(kFolder + name + ".json").value()); }
+Json fixture(const std::string& name) { return parse_json(files::read(kFolder + name + ".json").value()); }
 
 Sample row_of(const Json& json, std::uint32_t branch) {
   Sample row;

@@ -1,5 +1,6 @@
 // Reads config.json, generation_config.json and the tokenizer's end token of a Hugging Face folder into a DecoderConfig.
 // Pure; any thread. Never guesses: a field whose meaning this code lacks is an error that names it.
+#include "corisco/base/json.h"
 #include "corisco/model/config.h"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ T field(const Json& json, const char* name, T fallback) {
 
 Result<Json> parse_file(const std::string& path) {
   CORISCO_TRY(const std::string text, files::read(path));
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  Json json = parse_json(text);
   if (!json.is_object()) return Error{Code::invalid_argument, cat(path, " is not a JSON object")};
   return json;
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "corisco/base/files.h"
+#include "corisco/base/json.h"
 #include "corisco/base/strings.h"
 #include "corisco/model/decoder.h"
 #include "model/hf/safetensors.h"
@@ -55,11 +56,11 @@ Result<void> copy_named_templates(const std::string& from, const std::string& to
 // The source's config with the type that the weights now have, under the key that it uses.
 Result<void> write_config(const std::string& from, const std::string& to, const char* type) {
   CORISCO_TRY(const std::string text, files::read(from + "/config.json"));
-  auto json = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+  auto json = parse_ordered_json(text);
   if (!json.is_object()) return Error{Code::invalid_argument, cat(from, "/config.json is not a JSON object")};
   if (json.contains("torch_dtype") || !json.contains("dtype")) json["torch_dtype"] = type;
   if (json.contains("dtype")) json["dtype"] = type;
-  return files::write_atomically(to + "/config.json", json.dump(2) + "\n");
+  return files::write_atomically(to + "/config.json", json_text(json, 2) + "\n");
 }
 
 hf::StoredTensor stored(const std::string& name, const at::Tensor& tensor) {

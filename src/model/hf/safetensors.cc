@@ -13,6 +13,7 @@
 #include <set>
 
 #include "corisco/base/files.h"
+#include "corisco/base/json.h"
 #include "corisco/base/strings.h"
 
 namespace corisco::model::hf {
@@ -66,7 +67,7 @@ Result<std::vector<std::string>> indexed_files(const std::string& folder) {
     if (text.error().code == Code::not_found) return std::vector<std::string>{};
     return text.error();
   }
-  const Json index = Json::parse(text.value(), nullptr, /*allow_exceptions=*/false);
+  const Json index = parse_json(text.value());
   if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) {
     return Error{Code::invalid_argument, cat(path, " has no weight_map")};
   }
@@ -111,7 +112,7 @@ Result<std::vector<StoredTensor>> parse(const std::byte* data, std::size_t bytes
   std::memcpy(&header_bytes, data, sizeof header_bytes);
   if (header_bytes > bytes - sizeof header_bytes) return damaged(path, "its header ends after the file");
   const char* text = reinterpret_cast<const char*>(data) + sizeof header_bytes;
-  const Json header = Json::parse(text, text + header_bytes, nullptr, /*allow_exceptions=*/false);
+  const Json header = parse_json({text, header_bytes});
   if (!header.is_object()) return damaged(path, "its header is not a JSON object");
   const std::byte* body = data + sizeof header_bytes + header_bytes;
   const std::size_t body_bytes = bytes - sizeof header_bytes - header_bytes;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "corisco/base/files.h"
+#include "corisco/base/json.h"
 #include "corisco/base/strings.h"
 #include "model/hf/safetensors.h"
 
@@ -35,7 +36,7 @@ std::string header_of(const std::vector<StoredTensor>& tensors) {
                            {"data_offsets", {offset, offset + tensor.bytes}}};
     offset += tensor.bytes;
   }
-  std::string text = header.dump();
+  std::string text = json_text(header);
   text.append((8 - text.size() % 8) % 8, ' ');  // readers may expect aligned data
   return text;
 }
@@ -102,6 +103,6 @@ Result<void> write_checkpoint(const std::string& folder, const std::vector<Store
     CORISCO_CHECK(write(folder + "/" + name, shards[i]));
     for (const auto& tensor : shards[i]) index["weight_map"][tensor.name] = name;
   }
-  return files::write_atomically(folder + "/model.safetensors.index.json", index.dump(2) + "\n");
+  return files::write_atomically(folder + "/model.safetensors.index.json", json_text(index, 2) + "\n");
 }
 }  // namespace corisco::model::hf
