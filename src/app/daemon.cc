@@ -206,6 +206,7 @@ std::string Daemon::Parts::transcript_json(AttemptKey attempt) const {
                           {"choice", call.choice},
                           {"messages", parse_json(call.request_json)},
                           {"reply", call.reply_text},
+                          {"parse_errors", call.parse_errors},
                           {"finish", to_string(call.finish)},
                           {"num_tokens", call.tokens.size()}});
   }

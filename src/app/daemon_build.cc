@@ -3,12 +3,23 @@
 #include <nlohmann/json.hpp>
 
 #include "app/daemon_parts.h"
+#include "corisco/base/files.h"
+#include "corisco/base/json.h"
 #include "corisco/base/log.h"
 #include "corisco/base/strings.h"
 #include "corisco/model/runtime.h"
 #include "corisco/rollouts/templates.h"
 
 namespace corisco::app {
+namespace {
+// "qwen2"; empty if the config does not say.
+std::string model_type_of(const std::string& model_folder) {
+  const auto text = files::read(model_folder + "/config.json");
+  const auto json = parse_json(text.ok() ? text.value() : "");
+  return json.is_object() ? json.value("model_type", "") : "";
+}
+}  // namespace
+
 Result<void> Daemon::Parts::build() {
   started_unix_seconds = real_clock().unix_seconds();
   CORISCO_CHECK(build_data());
@@ -117,6 +128,10 @@ Result<void> Daemon::Parts::build_gateway() {
   parts.metrics = &metrics;
   parts.tokenizer = tokenizer;
   parts.chat_template = chat_template;
+  parts.reply_syntax =
+      gateway::reply_syntax_of(config().gateway, chat_template->source(), model_type_of(config().model.path));
+  if (!parts.reply_syntax.tool_parser.empty())
+    log::info(cat("tool calls are read as ", parts.reply_syntax.tool_parser, " writes them"));
   parts.end_ids = facts.end_ids;
   parts.model_name = std::filesystem::path(config().model.path).filename().string();
   parts.is_ready = [this] { return is_ready(); };

@@ -20,6 +20,7 @@ nlohmann::json call_json(const Call& call) {
           {"choice", call.choice},
           {"messages", parse_json(call.request_json)},
           {"reply", call.reply_text},
+          {"parse_errors", call.parse_errors},
           {"finish", to_string(call.finish)},
           {"prompt_ids", call.prompt_ids},
           {"token_ids", tokens},

@@ -2,6 +2,7 @@
 //
 //   message_start, (content_block_start, content_block_delta..., content_block_stop)..., message_delta,
 //   message_stop; a ping after the first block's start, and whenever a sign of life is due
+#include <optional>
 #include <utility>
 
 #include "corisco/base/json.h"
@@ -25,13 +26,52 @@ Json usage_of(const Usage& usage) {
           {"output_tokens", usage.completion_tokens}};
 }
 
+using Kind = tool_calls::Event::Kind;
+
 Json text_block(const std::string& text) { return {{"type", "text"}, {"text", text}}; }
+Json thinking_block(const std::string& text) {
+  return {{"type", "thinking"}, {"thinking", text}, {"signature", ""}};
+}
+Json tool_block(const ReplyPart& call) {
+  return {{"type", "tool_use"}, {"id", call.call_id}, {"name", call.text}, {"input", Json::object()}};
+}
+
+// In the order of the reply. A call that is not whole is left to its text.
+Json content_of(const ChoiceStream& ended) {
+  Json content = Json::array();
+  std::string arguments;
+  for (const auto& part : ended.parts()) {
+    switch (part.kind) {
+      case Kind::text:
+        if (!content.empty() && content.back()["type"] == "text") {
+          content.back()["text"] = content.back()["text"].get<std::string>() + part.text;
+        } else {
+          content.push_back(text_block(part.text));
+        }
+        break;
+      case Kind::reasoning: content.push_back(thinking_block(part.text)); break;
+      case Kind::call_begin:
+        content.push_back(tool_block(part));
+        arguments.clear();
+        break;
+      case Kind::arguments: arguments = part.text; break;
+      case Kind::call_end:
+        if (part.is_broken) content.erase(content.size() - 1);
+        else content.back()["input"] = parse_ordered_json(arguments);
+        break;
+      case Kind::parse_error: break;
+    }
+  }
+  if (content.empty()) content.push_back(text_block(""));
+  return content;
+}
 
 // Why it ended, as two members of a message.
 Json stop_of(const ChoiceStream& ended) {
   const bool is_by_string = !ended.stop_string().empty();
   const char* reason = is_by_string                             ? "stop_sequence"
                        : ended.finish() == FinishReason::length ? "max_tokens"
+                       : ended.has_calls()                      ? "tool_use"
                                                                 : "end_turn";
   Json stop = {{"stop_reason", reason}, {"stop_sequence", nullptr}};
   if (is_by_string) stop["stop_sequence"] = ended.stop_string();
@@ -53,14 +93,16 @@ class AnthropicReply final : public ChatReply {
 
  private:
   Json message(Json content, const Usage& usage) const;
-  std::string open_block(Json empty_block);
+  std::string part(const ReplyPart& part);
+  std::string open_block(Kind kind, Json empty_block);
   std::string close_block();
+  std::string block_delta(const char* type, const char* field, const std::string& text) const;
 
   std::string id_;
   std::string model_;
   std::size_t prompt_tokens_ = 0;
   std::size_t num_blocks_ = 0;           // opened
-  bool is_block_open_ = false;           // the last of them
+  std::optional<Kind> open_kind_;        // of the last of them, while it is open
 };
 
 Json AnthropicReply::message(Json content, const Usage& usage) const {
@@ -74,18 +116,28 @@ Json AnthropicReply::message(Json content, const Usage& usage) const {
           {"usage", usage_of(usage)}};
 }
 
-std::string AnthropicReply::open_block(Json empty_block) {
-  is_block_open_ = true;
+// Closes another one that is open.
+std::string AnthropicReply::open_block(Kind kind, Json empty_block) {
+  const auto closed = close_block();
+  open_kind_ = kind;
   const bool is_first = num_blocks_ == 0;
   const auto start = event({{"type", "content_block_start"},
                             {"index", num_blocks_++},
                             {"content_block", std::move(empty_block)}});
-  return is_first ? start + ping() : start;
+  return closed + (is_first ? start + ping() : start);
 }
 
 std::string AnthropicReply::close_block() {
-  is_block_open_ = false;
-  return event({{"type", "content_block_stop"}, {"index", num_blocks_ - 1}});
+  if (!open_kind_) return {};
+  const bool is_thinking = std::exchange(open_kind_, std::nullopt) == Kind::reasoning;
+  const auto signature = is_thinking ? block_delta("signature_delta", "signature", "") : std::string();
+  return signature + event({{"type", "content_block_stop"}, {"index", num_blocks_ - 1}});
+}
+
+std::string AnthropicReply::block_delta(const char* type, const char* field, const std::string& text) const {
+  return event({{"type", "content_block_delta"},
+                {"index", num_blocks_ - 1},
+                {"delta", {{"type", type}, {field, text}}}});
 }
 
 std::string AnthropicReply::opening(std::uint32_t, const std::vector<TokenId>& prompt_ids) {
@@ -94,16 +146,34 @@ std::string AnthropicReply::opening(std::uint32_t, const std::vector<TokenId>& p
 }
 
 std::string AnthropicReply::piece(std::uint32_t, const ChoicePiece& piece) {
-  if (piece.text.empty()) return {};
-  const auto start = is_block_open_ ? std::string() : open_block(text_block(""));
-  const Json delta = {{"type", "text_delta"}, {"text", piece.text}};
-  return start + event({{"type", "content_block_delta"}, {"index", num_blocks_ - 1}, {"delta", delta}});
+  std::string events;
+  for (const auto& one : piece.parts) events += part(one);
+  return events;
+}
+
+// A broken call shows as far as it came, and its text is not repeated.
+std::string AnthropicReply::part(const ReplyPart& part) {
+  std::string start;
+  switch (part.kind) {
+    case Kind::text:
+      if (part.is_broken) return {};
+      if (open_kind_ != Kind::text) start = open_block(Kind::text, text_block(""));
+      return start + block_delta("text_delta", "text", part.text);
+    case Kind::reasoning:
+      if (open_kind_ != Kind::reasoning) start = open_block(Kind::reasoning, thinking_block(""));
+      return start + block_delta("thinking_delta", "thinking", part.text);
+    case Kind::call_begin: return open_block(Kind::call_begin, tool_block(part));
+    case Kind::arguments: return block_delta("input_json_delta", "partial_json", part.text);
+    case Kind::call_end: return close_block();
+    case Kind::parse_error: break;
+  }
+  return {};
 }
 
 // An empty reply has a block too: simple clients look at the first one unasked.
 std::string AnthropicReply::ending(std::uint32_t, const ChoiceStream& ended) {
-  std::string events = num_blocks_ == 0 ? open_block(text_block("")) : std::string();
-  if (is_block_open_) events += close_block();
+  std::string events = num_blocks_ == 0 ? open_block(Kind::text, text_block("")) : std::string();
+  events += close_block();
   return events + event({{"type", "message_delta"},
                          {"delta", stop_of(ended)},
                          {"usage", usage_of({prompt_tokens_, ended.tokens().size()})}});
@@ -114,7 +184,7 @@ std::string AnthropicReply::done(const Usage&) { return event({{"type", "message
 std::string AnthropicReply::whole(const std::vector<ChoiceStream>& choices,
                                   const std::vector<TokenId>& prompt_ids) {
   const auto& ended = choices.front();
-  auto reply = message(Json::array({text_block(ended.text())}), {prompt_ids.size(), ended.tokens().size()});
+  auto reply = message(content_of(ended), {prompt_ids.size(), ended.tokens().size()});
   reply.update(stop_of(ended));
   return json_text(reply);
 }

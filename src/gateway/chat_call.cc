@@ -102,7 +102,8 @@ asio::awaitable<ChatCall::Failure> ChatCall::prepare() {
   if (auto* error = std::get_if<ApiError>(&made)) co_return std::move(*error);
   prompt_ = std::move(std::get<Prompt>(made));
   note_continuation();
-  if (auto failure = plan_choices()) co_return failure;
+  auto parsers = co_await make_parsers();
+  if (auto failure = plan_choices(std::move(parsers))) co_return failure;
   co_return interrupted();
 }
 
@@ -116,7 +117,18 @@ void ChatCall::note_continuation() {
   }
 }
 
-ChatCall::Failure ChatCall::plan_choices() {
+asio::awaitable<ChatCall::Parsers> ChatCall::make_parsers() {
+  const auto tools_json = request_.reads_tool_calls ? request_.tools_json : std::string();
+  const auto size = tools_json.size();
+  const bool is_reasoning = tool_calls::ends_in_reasoning(prompt_.tail_text);
+  auto make = [&syntax = parts_.reply_syntax, tools_json, is_reasoning, count = request_.num_choices] {
+    return make_reply_parsers(syntax, tools_json, is_reasoning, count);
+  };
+  auto parsers = co_await context_.worker.run(size, std::move(make));
+  co_return parsers;
+}
+
+ChatCall::Failure ChatCall::plan_choices(Parsers parsers) {
   auto decision = decide_sampling(*parts_.config, opening(), request_);
   for (const auto* name : decision.overridden) context_.metrics.overridden(name);
   const auto context_tokens_max = parts_.generator->context_tokens_max();
@@ -133,8 +145,11 @@ ChatCall::Failure ChatCall::plan_choices() {
   for (std::uint32_t i = 0; i < request_.num_choices; ++i) {
     auto sampling = decision.params;
     sampling.key = key_of(i, decision.uses_client_seed, nth);
-    choices_.emplace_back(ChoiceStream(parts_.tokenizer, request_.stop_strings, hidden_ids),
-                          std::move(sampling));
+    ReplyReading reading{std::move(parsers[i]), hash_words({hash_text(reply_.request_id()), i}),
+                         parts_.reply_syntax.tool_parser == "mistral"};
+    choices_.emplace_back(
+        ChoiceStream(parts_.tokenizer, request_.stop_strings, hidden_ids, std::move(reading)),
+        std::move(sampling));
   }
   return std::nullopt;
 }

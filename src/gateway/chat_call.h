@@ -17,6 +17,7 @@
 #include "gateway/call_context.h"
 #include "gateway/chat_prompt.h"
 #include "gateway/choice_stream.h"
+#include "gateway/reply_reading.h"
 #include "gateway/reply_writer.h"
 #include "gateway/sampling_policy.h"
 #include "gateway/wire_format.h"
@@ -47,7 +48,9 @@ class ChatCall {
   boost::asio::awaitable<Failure> pass_gate();
   boost::asio::awaitable<Failure> prepare();
   void note_continuation();
-  Failure plan_choices();
+  using Parsers = std::vector<std::unique_ptr<tool_calls::Parser>>;   // one per choice
+  boost::asio::awaitable<Parsers> make_parsers();
+  Failure plan_choices(Parsers parsers);
   std::uint64_t key_of(std::uint32_t choice, bool uses_client_seed, std::uint64_t nth_identical) const;
   Failure submit();
   void on_delta(std::uint32_t choice, GenerateDelta delta);

@@ -22,6 +22,7 @@ Call ChatCall::make_call(std::uint32_t choice) {
   call.is_trainable = attempt_ && attempt_->opening.mode == Mode::train && from.sampling.temperature > 0;
   call.request_json = request_.sent_messages_json;
   call.reply_text = from.stream.text();
+  call.parse_errors = from.stream.parse_errors();
   call.started_unix_seconds = started_unix_seconds_;
   return call;
 }

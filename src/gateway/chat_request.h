@@ -22,6 +22,7 @@ struct ChatRequest {
   std::string messages_json;             // for the template: in OpenAI's form, contents are texts
   std::string sent_messages_json;        // as they came
   std::string tools_json;                // in OpenAI's form; empty: none
+  bool reads_tool_calls = true;          // false: the client wants none (tool_choice "none")
   std::string template_kwargs_json;      // chat_template_kwargs; empty: none
   bool adds_generation_prompt = true;
   bool is_stream = false;

@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "corisco/base/random.h"
+#include "corisco/base/strings.h"
+
 namespace corisco::gateway {
 ChoiceStream::ChoiceStream(std::shared_ptr<const text::Tokenizer> tokenizer,
-                           std::vector<std::string> stop_strings, std::vector<TokenId> hidden_ids)
-    : hidden_ids_(std::move(hidden_ids)), detokenizer_(std::move(tokenizer)),
-      stops_(std::move(stop_strings)) {}
+                           std::vector<std::string> stop_strings, std::vector<TokenId> hidden_ids,
+                           ReplyReading reading)
+    : hidden_ids_(std::move(hidden_ids)), detokenizer_(std::move(tokenizer), reading.parser != nullptr),
+      stops_(std::move(stop_strings)), reading_(std::move(reading)) {}
 
 std::string ChoiceStream::show(TokenId id) {
   const bool is_hidden = std::find(hidden_ids_.begin(), hidden_ids_.end(), id) != hidden_ids_.end();
@@ -27,6 +31,54 @@ std::string ChoiceStream::shown_of(text::StopStrings::Piece piece) {
   return std::move(piece.text);
 }
 
+std::string ChoiceStream::call_id(int index) const {
+  auto hash = hash_words({reading_.call_id_seed, static_cast<std::uint64_t>(index)});
+  if (!reading_.has_short_call_ids) return cat("call_", hex(hash));
+  std::string id;
+  for (int i = 0; i < 9; ++i, hash /= 36) id += "0123456789abcdefghijklmnopqrstuvwxyz"[hash % 36];
+  return id;
+}
+
+void ChoiceStream::keep(const ReplyPart& part) {
+  using Kind = tool_calls::Event::Kind;
+  const bool is_joined = part.kind == Kind::text || part.kind == Kind::reasoning || part.kind == Kind::arguments;
+  if (is_joined && !parts_.empty() && parts_.back().kind == part.kind && parts_.back().is_broken == part.is_broken) {
+    parts_.back().text += part.text;
+  } else {
+    parts_.push_back(part);
+  }
+}
+
+// What the text means; after the last of it, with what was held back.
+std::vector<ReplyPart> ChoiceStream::understand(const std::string& text) {
+  using tool_calls::Event;
+  std::vector<Event> events;
+  if (!reading_.parser) {
+    if (!text.empty()) events.push_back({Event::Kind::text, text, -1, false});
+  } else {
+    events = reading_.parser->push(text);
+    auto last = finish_ ? reading_.parser->finish() : std::vector<Event>();
+    events.insert(events.end(), std::make_move_iterator(last.begin()), std::make_move_iterator(last.end()));
+  }
+  std::vector<ReplyPart> parts;
+  for (auto& event : events) {
+    if (event.kind == Event::Kind::parse_error) {
+      repeats_call_ = event.index >= 0;
+      parse_errors_.push_back(std::move(event.text));
+      continue;
+    }
+    if (event.kind == Event::Kind::text) event.is_broken = event.is_broken && repeats_call_;
+    ReplyPart part{std::move(event), {}};
+    if (part.kind == Event::Kind::call_begin) {
+      has_calls_ = true;
+      part.call_id = call_id(part.index);
+    }
+    keep(part);
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
 ChoicePiece ChoiceStream::push(GenerateDelta delta) {
   ChoicePiece piece;
   if (finish_) return piece;
@@ -35,6 +87,7 @@ ChoicePiece ChoiceStream::push(GenerateDelta delta) {
   if (finish_) piece.text += rest();
   if (is_stopped_) finish_ = FinishReason::stop;
   text_ += piece.text;
+  piece.parts = understand(piece.text);
   tokens_.insert(tokens_.end(), delta.tokens.begin(), delta.tokens.end());
   top_logprobs_.insert(top_logprobs_.end(), delta.top_logprobs.begin(), delta.top_logprobs.end());
   piece.tokens = std::move(delta.tokens);

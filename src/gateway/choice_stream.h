@@ -1,5 +1,5 @@
-// One choice while it is generated: sampled tokens in, text out, whole characters only and nothing
-// of a stop string. Keeps every token as it came. Io thread; pure.
+// One choice while it is generated: sampled tokens in; text, reasoning and tool calls out, whole
+// characters only and nothing of a stop string. Keeps every token as it came. Io thread; pure.
 #pragma once
 #include <memory>
 #include <optional>
@@ -8,11 +8,27 @@
 
 #include "corisco/gateway/ports.h"
 #include "corisco/text/detokenizer.h"
+#include "gateway/tool_calls/parser.h"
 
 namespace corisco::gateway {
+// A part of what the client sees; never a parse_error.
+//   is_broken  of a call_end: its arguments are not whole. Of text: it repeats such a call's text, for
+//              formats that don't show broken calls.
+struct ReplyPart : tool_calls::Event {
+  std::string call_id{};                 // of a call_begin, unique
+};
+
+// How the text of a choice is read.
+struct ReplyReading {
+  std::unique_ptr<tool_calls::Parser> parser;   // null: all of it is text
+  std::uint64_t call_id_seed = 0;
+  bool has_short_call_ids = false;       // nine letters and digits, as Mistral's templates insist
+};
+
 // What one delta adds to what the client sees.
 struct ChoicePiece {
-  std::string text;
+  std::string text;                      // as sampled
+  std::vector<ReplyPart> parts;          // what it means
   std::vector<SampledToken> tokens;
   std::vector<std::vector<TopLogprob>> top_logprobs;   // per token; empty if not asked for
 };
@@ -21,7 +37,7 @@ class ChoiceStream {
  public:
   // hidden_ids: tokens that end a reply and never show in its text.
   ChoiceStream(std::shared_ptr<const text::Tokenizer> tokenizer, std::vector<std::string> stop_strings,
-               std::vector<TokenId> hidden_ids);
+               std::vector<TokenId> hidden_ids, ReplyReading reading = {});
 
   // A delta without an error. After a stop string is complete the choice is finished, whatever the
   // generator says later.
@@ -29,7 +45,11 @@ class ChoiceStream {
 
   const std::vector<SampledToken>& tokens() const { return tokens_; }
   const std::vector<std::vector<TopLogprob>>& top_logprobs() const { return top_logprobs_; }
-  const std::string& text() const { return text_; }
+  const std::string& text() const { return text_; }   // as sampled; markers show if it is parsed
+  // The whole reply so far, neighbours of one kind joined.
+  const std::vector<ReplyPart>& parts() const { return parts_; }
+  bool has_calls() const { return has_calls_; }
+  const std::vector<std::string>& parse_errors() const { return parse_errors_; }
   std::optional<FinishReason> finish() const { return finish_; }
   // That ended it; empty: something else did, or it goes on.
   const std::string& stop_string() const { return stop_string_; }
@@ -38,6 +58,9 @@ class ChoiceStream {
   std::string show(TokenId id);
   std::string shown_of(text::StopStrings::Piece piece);
   std::string rest();
+  std::vector<ReplyPart> understand(const std::string& text);
+  std::string call_id(int index) const;
+  void keep(const ReplyPart& part);
 
   std::vector<TokenId> hidden_ids_;
   text::Detokenizer detokenizer_;
@@ -47,6 +70,11 @@ class ChoiceStream {
   std::vector<SampledToken> tokens_;
   std::vector<std::vector<TopLogprob>> top_logprobs_;
   std::string text_;
+  ReplyReading reading_;
+  bool repeats_call_ = false;            // broken text that comes now is that of a call already shown
+  std::vector<ReplyPart> parts_;
+  bool has_calls_ = false;
+  std::vector<std::string> parse_errors_;
   std::optional<FinishReason> finish_;
 };
 }  // namespace corisco::gateway

@@ -59,7 +59,59 @@ constexpr const char* kChunk = "chat.completion.chunk";
 constexpr const char* kDone = "data: [DONE]\n\n";
 
 const char* finish_of(const ChoiceStream& ended) {
+  if (ended.has_calls() && ended.finish() == FinishReason::stop) return "tool_calls";
   return to_string(ended.finish().value_or(FinishReason::aborted));
+}
+
+using Kind = tool_calls::Event::Kind;
+
+// Under both names that clients look for.
+void set_reasoning(Json& to, const std::string& text) {
+  to["reasoning_content"] = text;
+  to["reasoning"] = text;
+}
+
+// Null if nothing shows. A broken call shows as far as it came, and its text is not repeated.
+Json delta_of(const ReplyPart& part) {
+  Json delta;
+  switch (part.kind) {
+    case Kind::text:
+      if (!part.is_broken) delta["content"] = part.text;
+      break;
+    case Kind::reasoning: set_reasoning(delta, part.text); break;
+    case Kind::call_begin:
+      delta["tool_calls"] = Json::array({{{"index", part.index},
+                                          {"id", part.call_id},
+                                          {"type", "function"},
+                                          {"function", {{"name", part.text}, {"arguments", ""}}}}});
+      break;
+    case Kind::arguments:
+      delta["tool_calls"] = Json::array({{{"index", part.index}, {"function", {{"arguments", part.text}}}}});
+      break;
+    case Kind::call_end:
+    case Kind::parse_error: break;
+  }
+  return delta;
+}
+
+Json message_of(const ChoiceStream& ended) {
+  std::string content, reasoning;
+  Json calls = Json::array();
+  for (const auto& part : ended.parts()) {
+    if (part.kind == Kind::text && !part.is_broken) content += part.text;
+    if (part.kind == Kind::reasoning) reasoning += part.text;
+    if (part.kind == Kind::arguments) calls.back()["function"]["arguments"] = part.text;
+    if (part.kind == Kind::call_begin) {
+      calls.push_back({{"id", part.call_id},
+                       {"type", "function"},
+                       {"function", {{"name", part.text}, {"arguments", ""}}}});
+    }
+  }
+  Json message = {{"role", "assistant"}, {"content", content}};
+  if (content.empty() && !calls.empty()) message["content"] = nullptr;
+  if (!reasoning.empty()) set_reasoning(message, reasoning);
+  if (!calls.empty()) message["tool_calls"] = std::move(calls);
+  return message;
 }
 
 class OpenAiChatReply final : public ChatReply {
@@ -97,14 +149,21 @@ std::string OpenAiChatReply::opening(std::uint32_t choice, const std::vector<Tok
 
 std::string OpenAiChatReply::piece(std::uint32_t choice, const ChoicePiece& piece) {
   const bool shows_tokens = (returns_token_ids_ || returns_logprobs_) && !piece.tokens.empty();
-  if (piece.text.empty() && !shows_tokens) return {};
-  auto shown = stream_choice(choice, {{"content", piece.text}});
-  if (returns_logprobs_)
-    shown["logprobs"] = logprobs_of(*tokenizer_, piece.tokens, piece.top_logprobs, top_logprobs_);
-  if (returns_token_ids_) shown["token_ids"] = ids_of(piece.tokens);
-  auto chunk = reply_base(id_, kChunk, created_, model_);
-  chunk["choices"] = Json::array({std::move(shown)});
-  return event(chunk);
+  std::vector<Json> deltas;
+  for (const auto& part : piece.parts)
+    if (auto delta = delta_of(part); !delta.is_null()) deltas.push_back(std::move(delta));
+  if (deltas.empty() && shows_tokens) deltas.push_back({{"content", ""}});
+  std::string chunks;
+  for (std::size_t i = 0; i < deltas.size(); ++i) {   // the tokens go with the first
+    auto shown = stream_choice(choice, std::move(deltas[i]));
+    if (returns_logprobs_ && i == 0)
+      shown["logprobs"] = logprobs_of(*tokenizer_, piece.tokens, piece.top_logprobs, top_logprobs_);
+    if (returns_token_ids_ && i == 0) shown["token_ids"] = ids_of(piece.tokens);
+    auto chunk = reply_base(id_, kChunk, created_, model_);
+    chunk["choices"] = Json::array({std::move(shown)});
+    chunks += event(chunk);
+  }
+  return chunks;
 }
 
 std::string OpenAiChatReply::ending(std::uint32_t choice, const ChoiceStream& ended) {
@@ -137,7 +196,7 @@ std::string OpenAiChatReply::whole(const std::vector<ChoiceStream>& choices,
   for (std::uint32_t i = 0; i < choices.size(); ++i) {
     const auto& choice = choices[i];
     usage.completion_tokens += choice.tokens().size();
-    Json shown = {{"index", i}, {"message", {{"role", "assistant"}, {"content", choice.text()}}}};
+    Json shown = {{"index", i}, {"message", message_of(choice)}};
     shown["logprobs"] = nullptr;
     if (returns_logprobs_)
       shown["logprobs"] = logprobs_of(*tokenizer_, choice.tokens(), choice.top_logprobs(), top_logprobs_);

@@ -99,6 +99,8 @@ void read_output(JsonFields& fields, const ChatLimits& limits, ChatRequest& requ
 
 void read_tools(JsonFields& fields, const ChatLimits& limits, ChatRequest& request) {
   if (const auto* tools = read_tools_list(fields, limits)) request.tools_json = json_text(*tools);
+  const auto* choice = fields.find("tool_choice");
+  request.reads_tool_calls = choice == nullptr || *choice != "none";
   request.adds_generation_prompt = fields.flag("add_generation_prompt", true);
   read_template_kwargs(fields, request);
 }

@@ -25,6 +25,7 @@ void fields_of(Archive& a, Call& call) {
   a.enumerator(call.finish, FinishReason::aborted);
   a(call.temperature), a(call.is_delivered), a(call.is_trainable), a(call.request_json), a(call.reply_text);
   a(call.started_unix_seconds);
+  a.trailing(call.parse_errors);
 }
 template <class Archive>
 void fields_of(Archive& a, RolloutSpec& spec) {
@@ -98,6 +99,11 @@ class Writer {
     (*this)(value.has_value());
     (*this)(value.value_or(0));
   }
+  // The payload's last field, which older journals lack; not written if empty.
+  template <class T>
+  void trailing(std::vector<T>& items) {
+    if (!items.empty()) (*this)(items);
+  }
   template <class Enum>
   void enumerator(Enum value, Enum /*last*/) {
     (*this)(static_cast<std::uint8_t>(value));
@@ -161,6 +167,10 @@ class Reader {
     (*this)(number);
     if (is_there) value = number;
   }
+  template <class T>
+  void trailing(std::vector<T>& items) {
+    if (trouble_.empty() && !bytes_.empty()) (*this)(items);
+  }
   template <class Enum>
   void enumerator(Enum& value, Enum last) {
     std::uint8_t byte = 0;
@@ -222,8 +232,10 @@ std::size_t encoded_bytes(const Record& record) {
   constexpr std::size_t kFixed = 128;
   if (const auto* recorded = std::get_if<CallRecorded>(&record)) {
     const Call& call = recorded->call;
+    std::size_t error_bytes = 0;
+    for (const auto& error : call.parse_errors) error_bytes += 4 + error.size();
     return kFixed + 4 * call.prompt_ids.size() + 20 * call.tokens.size() + call.request_json.size() +
-           call.reply_text.size();
+           call.reply_text.size() + error_bytes;
   }
   if (const auto* opened = std::get_if<RolloutOpened>(&record)) return kFixed + opened->spec.task_json.size();
   if (const auto* finished = std::get_if<RolloutFinished>(&record)) {

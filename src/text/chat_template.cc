@@ -28,8 +28,11 @@ Result<Handle> compile(const std::string& source, const std::string& path,
 
 class RustTemplate final : public ChatTemplate {
  public:
-  RustTemplate(Handle default_template, Handle tool_use_template)
-      : default_(std::move(default_template)), tool_use_(std::move(tool_use_template)) {}
+  RustTemplate(Handle default_template, Handle tool_use_template, std::string source)
+      : default_(std::move(default_template)), tool_use_(std::move(tool_use_template)),
+        source_(std::move(source)) {}
+
+  std::string_view source() const override { return source_; }
 
   Result<std::string> render(const ChatInput& input) const override {
     const corisco_text_chat_input rust_input{
@@ -53,6 +56,7 @@ class RustTemplate final : public ChatTemplate {
  private:
   Handle default_;
   Handle tool_use_;  // may be null
+  const std::string source_;
 };
 }  // namespace
 
@@ -65,7 +69,8 @@ Result<std::shared_ptr<const ChatTemplate>> ChatTemplate::load(const std::string
     CORISCO_TRY(tool_use, compile(sources.tool_use_source, sources.tool_use_path,
                                   sources.special_tokens_json));
   }
+  auto source = tool_use ? sources.tool_use_source : sources.default_source;
   return std::shared_ptr<const ChatTemplate>(
-      std::make_shared<RustTemplate>(std::move(main), std::move(tool_use)));
+      std::make_shared<RustTemplate>(std::move(main), std::move(tool_use), std::move(source)));
 }
 }  // namespace corisco::text

@@ -5,11 +5,13 @@
 #include "text/utf8.h"
 
 namespace corisco::text {
-Detokenizer::Detokenizer(std::shared_ptr<const Tokenizer> tokenizer)
-    : tokenizer_(std::move(tokenizer)), strips_space_(tokenizer_->strips_first_space()) {}
+Detokenizer::Detokenizer(std::shared_ptr<const Tokenizer> tokenizer, bool keep_special)
+    : tokenizer_(std::move(tokenizer)), keeps_special_(keep_special),
+      strips_space_(tokenizer_->strips_first_space()) {}
 
 std::string Detokenizer::push(TokenId id) {
-  pending_ += tokenizer_->token_bytes(id);
+  const bool is_named = keeps_special_ && tokenizer_->is_special(id);
+  pending_ += is_named ? tokenizer_->decode(std::span(&id, 1), true) : tokenizer_->token_bytes(id);
   if (strips_space_ && !pending_.empty()) {
     if (pending_.front() == ' ') pending_.erase(0, 1);
     strips_space_ = false;

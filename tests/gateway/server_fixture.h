@@ -37,6 +37,7 @@ class ServerTest : public testing::Test {
     parts.metrics = &metrics;
     parts.tokenizer = std::make_shared<ByteTokenizer>();
     parts.chat_template = std::make_shared<PlainTemplate>();
+    parts.reply_syntax = reply_syntax;
     parts.end_ids = {kEnd};
     parts.model_name = "tiny";
     parts.is_ready = [] { return true; };
@@ -120,6 +121,7 @@ class ServerTest : public testing::Test {
   MemoryRollouts rollouts;
   Attempts attempts;
   metrics::Registry metrics;
+  ReplySyntax reply_syntax;
   bool is_paused = false;
   Duration silent_hold = std::chrono::seconds(100);
   std::optional<Server> server;

@@ -318,6 +318,17 @@ TEST_F(JournalTest, MoreThanTheBoundIsRefusedAtOnce) {
   EXPECT_TRUE(journal->flush().ok());
 }
 
+TEST(RecordCodec, ParseErrorsAreAFieldThatOlderJournalsLack) {
+  Call call = rich_call();
+  const auto without = encode(CallRecorded{call});
+  call.parse_errors = {"no name", ""};
+  const auto with = encode(CallRecorded{call});
+  EXPECT_EQ(with.substr(0, without.size()), without);
+  const auto type = type_of(CallRecorded{call});
+  EXPECT_EQ(std::get<CallRecorded>(decode(type, with).value()).call.parse_errors, call.parse_errors);
+  EXPECT_TRUE(std::get<CallRecorded>(decode(type, without).value()).call.parse_errors.empty());
+}
+
 TEST(RecordCodec, RefusesWhatIsTooShortTooLongOrUnknown) {
   for (const auto& record : one_of_each()) {
     const std::string payload = encode(record);

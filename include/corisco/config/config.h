@@ -103,6 +103,8 @@ struct Gateway {
   std::uint32_t write_seconds_max = 30;
   std::uint32_t calls_per_attempt_max = 200;
   std::uint32_t choices_max = 16;
+  std::string tool_parser = "auto";
+  std::string reasoning_parser = "auto";
   template <class V> void describe(V& v) {
     v("listen", listen, Rule{.help = "host:port; port 0 takes a free one and logs it.", .is_required = true});
     v("unscoped", unscoped, Rule{.help = "Calls outside any rollout: served (never trained) or refused.", .one_of = {"serve", "refuse"}});
@@ -117,6 +119,8 @@ struct Gateway {
     v("write_seconds_max", write_seconds_max, Rule{.help = "Without progress of a write, then the reader is cut.", .min = 1});
     v("calls_per_attempt_max", calls_per_attempt_max, Rule{.help = "Further calls of the attempt get 429 and the rollout ends as truncated.", .min = 1});
     v("choices_max", choices_max, Rule{.help = "Largest n of a request.", .min = 1, .max = 128});
+    v("tool_parser", tool_parser, Rule{.help = "How the model writes tool calls, under vLLM's names; auto: as its chat template does. none: replies are text.", .one_of = {"auto", "none", "hermes", "qwen3_coder", "llama3_json", "mistral", "deepseek_v3", "deepseek_v31", "glm45", "glm47", "pythonic", "llama4_pythonic"}});
+    v("reasoning_parser", reasoning_parser, Rule{.help = "Whether text in <think> tags at a reply's start is told apart; auto: if the chat template knows the tags.", .one_of = {"auto", "none", "think"}});
   }
 };
 

@@ -13,6 +13,7 @@
 #include "corisco/coordinator/gate.h"
 #include "corisco/gateway/attempts.h"
 #include "corisco/gateway/ports.h"
+#include "corisco/gateway/reply_syntax.h"
 #include "corisco/metrics/registry.h"
 #include "corisco/text/chat_template.h"
 #include "corisco/text/tokenizer.h"
@@ -31,6 +32,7 @@ struct ServerParts {
   metrics::Registry* metrics = nullptr;
   std::shared_ptr<const text::Tokenizer> tokenizer;
   std::shared_ptr<const text::ChatTemplate> chat_template;
+  ReplySyntax reply_syntax;
   std::vector<TokenId> end_ids;        // the model's end tokens
   std::string model_name;              // listed by /v1/models; any other name is served and echoed
   std::function<bool()> is_ready;      // the engine makes progress: /readyz

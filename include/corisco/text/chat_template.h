@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "corisco/base/result.h"
 
@@ -27,5 +28,7 @@ class ChatTemplate {
   virtual ~ChatTemplate() = default;
   // invalid_argument with the template's own words if it raises.
   virtual Result<std::string> render(const ChatInput& input) const = 0;
+  // Jinja, of the template for conversations with tools: shows how the model writes calls.
+  virtual std::string_view source() const { return {}; }
 };
 }  // namespace corisco::text

@@ -11,13 +11,14 @@
 namespace corisco::text {
 class Detokenizer {
  public:
-  // Control tokens are left out of the text.
-  explicit Detokenizer(std::shared_ptr<const Tokenizer> tokenizer);
+  // keep_special: control tokens appear by their names, else they are left out of the text.
+  explicit Detokenizer(std::shared_ptr<const Tokenizer> tokenizer, bool keep_special = false);
   std::string push(TokenId id);        // what is certain now; may be empty
   std::string finish();                // the rest; an incomplete character becomes U+FFFD
 
  private:
   std::shared_ptr<const Tokenizer> tokenizer_;
+  bool keeps_special_;
   std::string pending_;                // bytes of a character that is not whole yet
   bool strips_space_;                  // until the first byte, if the tokenizer does so
 };

@@ -67,7 +67,8 @@ struct Call {
   bool is_delivered = false;          // its last byte was written before the peer's close was seen
   bool is_trainable = true;           // false for greedy draws and side calls
   std::string request_json;           // messages as the harness sent them, for graders and people
-  std::string reply_text;             // the reply's text, without special tokens
+  std::string reply_text;             // the reply's text; special tokens show only if it was parsed
   double started_unix_seconds = 0;
+  std::vector<std::string> parse_errors;  // of tool calls that the reply wrote badly
 };
 }  // namespace corisco

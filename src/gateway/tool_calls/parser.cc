@@ -1,0 +1,74 @@
+#include "gateway/tool_calls/parser.h"
+
+#include <nlohmann/json.hpp>
+
+#include "corisco/base/strings.h"
+#include "gateway/tool_calls/families.h"
+
+namespace corisco::gateway::tool_calls {
+namespace {
+struct Family {
+  const char* name;                      // vLLM's, where it has one
+  std::unique_ptr<Parser> (*make)(const Tools& tools);
+};
+constexpr Family kFamilies[] = {
+    {"hermes", [](const Tools&) { return make_hermes(); }},
+    {"qwen3_coder", [](const Tools& tools) { return make_qwen3_coder(tools); }},
+    {"llama3_json", [](const Tools&) { return make_llama3_json(); }},
+    {"mistral", [](const Tools&) { return make_mistral(); }},
+    {"deepseek_v3", [](const Tools&) { return make_deepseek_v3(); }},
+    {"deepseek_v31", [](const Tools&) { return make_deepseek_v3(); }},
+    {"glm45", [](const Tools& tools) { return make_glm45(tools); }},
+    {"glm47", [](const Tools& tools) { return make_glm45(tools); }},
+    {"pythonic", [](const Tools&) { return make_pythonic(); }},
+    {"llama4_pythonic", [](const Tools&) { return make_pythonic(); }},
+};
+
+// The first whose text the template has; no family: a format that no parser here reads.
+struct Trait {
+  const char* text;
+  const char* family;
+};
+constexpr Trait kTemplateTraits[] = {
+    {"<｜DSML｜", nullptr},
+    {"<|tool_calls_section_begin|>", nullptr},
+    {"<|channel|>", nullptr},
+    {"<minimax:tool_call>", nullptr},
+    {"<function=", "qwen3_coder"},
+    {"<arg_key>", "glm45"},
+    {"<｜tool▁call▁begin｜>", "deepseek_v3"},
+    {"<｜tool▁calls▁begin｜>", "deepseek_v3"},
+    {"[TOOL_CALLS]", "mistral"},
+    {"<tool_call>", "hermes"},
+    {"[func_name1(", "pythonic"},
+    {"<|python_start|>", "pythonic"},
+    {"<|python_tag|>", "llama3_json"},
+};
+// For a template that shows no call.
+constexpr Trait kModelTypes[] = {
+    {"llama4", "pythonic"},         {"deepseek_v3", "deepseek_v3"}, {"glm4_moe", "glm45"},
+    {"qwen3_next", "qwen3_coder"},  {"mistral", "mistral"},         {"mistral3", "mistral"},
+};
+}  // namespace
+
+Result<std::unique_ptr<Parser>> make_tool_parser(std::string_view name, const Tools& tools) {
+  std::vector<std::string> known;
+  for (const auto& family : kFamilies) {
+    if (name == family.name) return family.make(tools);
+    known.emplace_back(family.name);
+  }
+  return Error{Code::invalid_argument,
+               cat("no tool-call parser is named '", name, "'; use one of ", join(known, ", "))};
+}
+
+std::optional<std::string> guess_family(std::string_view chat_template, std::string_view model_type) {
+  const auto as_name = [](const char* family) {
+    return family == nullptr ? std::nullopt : std::optional<std::string>(family);
+  };
+  for (const auto& trait : kTemplateTraits)
+    if (chat_template.find(trait.text) != std::string_view::npos) return as_name(trait.family);
+  for (const auto& trait : kModelTypes)
+    if (model_type == trait.text) return as_name(trait.family);
+  return std::nullopt;
+}
+}  // namespace corisco::gateway::tool_calls

@@ -1,0 +1,32 @@
+// What types the request's tools allow for each parameter, for formats that don't show it. Pure.
+#pragma once
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace corisco::gateway::tool_calls {
+// All false: nothing is known.
+struct ValueTypes {
+  bool string = false;
+  bool number = false;                   // integers too
+  bool boolean = false;
+  bool object = false;
+  bool array = false;
+  bool null = false;
+
+  bool is_known() const { return string || number || boolean || object || array || null; }
+  bool is_only_string() const { return string && !(number || boolean || object || array || null); }
+};
+
+class ToolSchemas {
+ public:
+  // OpenAI's chat or Responses shape, or Anthropic's; what is no tool is passed over.
+  explicit ToolSchemas(const nlohmann::ordered_json& tools);
+  ValueTypes types(std::string_view tool, std::string_view parameter) const;
+
+ private:
+  std::map<std::pair<std::string, std::string>, ValueTypes> types_;
+};
+}  // namespace corisco::gateway::tool_calls
