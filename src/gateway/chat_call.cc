@@ -118,7 +118,8 @@ void ChatCall::note_continuation() {
 }
 
 asio::awaitable<ChatCall::Parsers> ChatCall::make_parsers() {
-  const auto tools_json = request_.reads_tool_calls ? request_.tools_json : std::string();
+  const bool reads_calls = request_.reads_tool_calls && !parts_.reply_syntax.tool_parser.empty();
+  const auto tools_json = reads_calls ? request_.tools_json : std::string();
   const auto size = tools_json.size();
   const bool is_reasoning = tool_calls::ends_in_reasoning(prompt_.tail_text);
   auto make = [&syntax = parts_.reply_syntax, tools_json, is_reasoning, count = request_.num_choices] {

@@ -125,6 +125,8 @@ class OpenAiChatReply final : public ChatReply {
   std::string whole(const std::vector<ChoiceStream>& choices, const std::vector<TokenId>& prompt_ids) override;
 
  private:
+  Json chunk(Json shown) const;          // of one choice
+
   std::string id_;
   std::string model_;
   std::int64_t created_;
@@ -140,11 +142,16 @@ OpenAiChatReply::OpenAiChatReply(ReplyOrigin origin, const ChatRequest& request)
       returns_logprobs_(request.returns_logprobs), top_logprobs_(request.top_logprobs),
       tokenizer_(std::move(origin.tokenizer)) {}
 
-std::string OpenAiChatReply::opening(std::uint32_t choice, const std::vector<TokenId>& prompt_ids) {
+Json OpenAiChatReply::chunk(Json shown) const {
   auto chunk = reply_base(id_, kChunk, created_, model_);
-  chunk["choices"] = Json::array({stream_choice(choice, {{"role", "assistant"}, {"content", ""}})});
-  if (returns_token_ids_ && choice == 0) chunk["prompt_token_ids"] = prompt_ids;
-  return event(chunk);
+  chunk["choices"] = Json::array({std::move(shown)});
+  return chunk;
+}
+
+std::string OpenAiChatReply::opening(std::uint32_t choice, const std::vector<TokenId>& prompt_ids) {
+  auto opened = chunk(stream_choice(choice, {{"role", "assistant"}, {"content", ""}}));
+  if (returns_token_ids_ && choice == 0) opened["prompt_token_ids"] = prompt_ids;
+  return event(opened);
 }
 
 std::string OpenAiChatReply::piece(std::uint32_t choice, const ChoicePiece& piece) {
@@ -159,9 +166,7 @@ std::string OpenAiChatReply::piece(std::uint32_t choice, const ChoicePiece& piec
     if (returns_logprobs_ && i == 0)
       shown["logprobs"] = logprobs_of(*tokenizer_, piece.tokens, piece.top_logprobs, top_logprobs_);
     if (returns_token_ids_ && i == 0) shown["token_ids"] = ids_of(piece.tokens);
-    auto chunk = reply_base(id_, kChunk, created_, model_);
-    chunk["choices"] = Json::array({std::move(shown)});
-    chunks += event(chunk);
+    chunks += event(chunk(std::move(shown)));
   }
   return chunks;
 }
@@ -169,9 +174,7 @@ std::string OpenAiChatReply::piece(std::uint32_t choice, const ChoicePiece& piec
 std::string OpenAiChatReply::ending(std::uint32_t choice, const ChoiceStream& ended) {
   auto shown = stream_choice(choice, Json::object());
   shown["finish_reason"] = finish_of(ended);
-  auto chunk = reply_base(id_, kChunk, created_, model_);
-  chunk["choices"] = Json::array({std::move(shown)});
-  return event(chunk);
+  return event(chunk(std::move(shown)));
 }
 
 std::string OpenAiChatReply::done(const Usage& usage) {
@@ -183,9 +186,7 @@ std::string OpenAiChatReply::done(const Usage& usage) {
 }
 
 std::string OpenAiChatReply::heartbeat() const {
-  auto chunk = reply_base(id_, kChunk, created_, model_);
-  chunk["choices"] = Json::array({stream_choice(0, Json::object())});
-  return event(chunk);
+  return event(chunk(stream_choice(0, Json::object())));
 }
 
 std::string OpenAiChatReply::whole(const std::vector<ChoiceStream>& choices,

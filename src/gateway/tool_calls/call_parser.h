@@ -71,4 +71,26 @@ class CallParser : public Parser {
   std::size_t resume_ = 0;               // where reading as text goes on if it does not parse
   std::size_t broken_end_ = 0;           // text before it was read as a call that did not parse
 };
+
+// A call that is read part by part; At names the parts.
+template <class At>
+class PartedParser : public CallParser {
+ protected:
+  using CallParser::CallParser;
+  Step read() override {
+    while (true) {
+      const auto before = at_;
+      const auto step = read_part();
+      if (step != Step::done || at_ == before) return step;
+    }
+  }
+  // Reads the part at_. Done: goes on at another part, or, at the same one, the call is over.
+  virtual Step read_part() = 0;
+  Step go(At at) {
+    at_ = at;
+    return Step::done;
+  }
+
+  At at_{};
+};
 }  // namespace corisco::gateway::tool_calls

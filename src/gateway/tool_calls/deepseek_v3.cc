@@ -15,28 +15,20 @@ constexpr std::string_view kCallEnd = "<｜tool▁call▁end｜>";
 constexpr std::string_view kSeparator = "<｜tool▁sep｜>";
 constexpr std::string_view kFence = "```json";
 
-class DeepseekV3 final : public CallParser {
+enum class At { section, section_end, head, form, name, arguments, end };
+
+class DeepseekV3 final : public PartedParser<At> {
  public:
   DeepseekV3()
-      : CallParser({{std::string(kSection)}, {std::string(kCall)}, {std::string(kSectionEnd)}}) {}
+      : PartedParser({{std::string(kSection)}, {std::string(kCall)}, {std::string(kSectionEnd)}}) {}
 
  private:
-  enum class At { section, section_end, head, form, name, arguments, end };
-
   void open(std::size_t opener) override {
     constexpr At kFirst[] = {At::section, At::head, At::section_end};
     at_ = kFirst[opener];
     is_fenced_ = false;
   }
-  Step read() override {
-    while (true) {
-      const auto before = at_;
-      const auto step = read_part();
-      if (step != Step::done || at_ == before) return step;
-    }
-  }
-  // Done: goes on at another part, or, at the same one, the call is over.
-  Step read_part() {
+  Step read_part() override {
     switch (at_) {
       case At::section: return read_section();
       case At::section_end: return had_call() ? Step::done : fail("a section of calls ends without one");
@@ -47,10 +39,6 @@ class DeepseekV3 final : public CallParser {
       case At::end: return is_fenced_ ? read_end({"```", kCallEnd}) : read_end({kCallEnd});
     }
     return Step::broken;
-  }
-  Step go(At at) {
-    at_ = at;
-    return Step::done;
   }
   Step read_section() {
     input_.skip_blanks();
@@ -99,7 +87,6 @@ class DeepseekV3 final : public CallParser {
     return step == Step::done ? go(At::end) : step;
   }
 
-  At at_ = At::section;
   bool is_fenced_ = false;
   std::string head_;
   JsonArguments arguments_;

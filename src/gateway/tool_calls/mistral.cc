@@ -8,26 +8,18 @@ namespace {
 constexpr std::string_view kId = "[CALL_ID]";
 constexpr std::string_view kArguments = "[ARGS]";
 
-class Mistral final : public CallParser {
+enum class At { start, item, separator, name, id, arguments };
+
+class Mistral final : public PartedParser<At> {
  public:
-  Mistral() : CallParser({{"[TOOL_CALLS]"}}) {}
+  Mistral() : PartedParser({{"[TOOL_CALLS]"}}) {}
 
  private:
-  enum class At { start, item, separator, name, id, arguments };
-
   void open(std::size_t) override {
     at_ = At::start;
     is_list_ = false;
   }
-  Step read() override {
-    while (true) {
-      const auto before = at_;
-      const auto step = read_part();
-      if (step != Step::done || at_ == before) return step;
-    }
-  }
-  // Done: goes on at another part, or, at the same one, the calls are over.
-  Step read_part() {
+  Step read_part() override {
     switch (at_) {
       case At::start: return read_start();
       case At::item: return read_item();
@@ -37,10 +29,6 @@ class Mistral final : public CallParser {
       case At::arguments: return read_arguments();
     }
     return Step::broken;
-  }
-  Step go(At at) {
-    at_ = at;
-    return Step::done;
   }
   Step read_start() {
     input_.skip_blanks();
@@ -96,7 +84,6 @@ class Mistral final : public CallParser {
     return step == Step::broken ? fail(arguments_.problem()) : step;
   }
 
-  At at_ = At::start;
   bool is_list_ = false;
   JsonCall call_;
   JsonArguments arguments_;

@@ -37,26 +37,18 @@ class PythonExtent {
   std::size_t depth_ = 0;
 };
 
-class Pythonic final : public CallParser {
+enum class At { list, name, keyword, value, after };
+
+class Pythonic final : public PartedParser<At> {
  public:
-  Pythonic() : CallParser({{"<|python_start|>"}, {"[", true}}) {}
+  Pythonic() : PartedParser({{"<|python_start|>"}, {"[", true}}) {}
 
  private:
-  enum class At { list, name, keyword, value, after };
-
   void open(std::size_t opener) override {
     is_wrapped_ = opener == 0;
     at_ = is_wrapped_ ? At::list : At::name;
   }
-  Step read() override {
-    while (true) {
-      const auto before = at_;
-      const auto step = read_part();
-      if (step != Step::done || at_ == before) return step;
-    }
-  }
-  // Done: goes on at another part, or, at the same one, the list is over.
-  Step read_part() {
+  Step read_part() override {
     if (at_ == At::value) return read_value();
     if (at_ != At::after) input_.skip_blanks();
     switch (at_) {
@@ -65,10 +57,6 @@ class Pythonic final : public CallParser {
       case At::keyword: return read_keyword();
       default: return read_after();
     }
-  }
-  Step go(At at) {
-    at_ = at;
-    return Step::done;
   }
   Step read_list() {
     const auto match = input_.take("[");
@@ -126,7 +114,6 @@ class Pythonic final : public CallParser {
     if (!out_.is_in_call()) out_.begin(name_);
   }
 
-  At at_ = At::list;
   bool is_wrapped_ = false;
   std::string name_;
   bool has_keys_ = false;

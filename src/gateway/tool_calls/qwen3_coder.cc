@@ -18,30 +18,26 @@ constexpr TagSyntax kSyntax = {.key = "<parameter=",
                                .is_newline_markup = true,
                                .is_json_if_unknown = false};
 
-class Qwen3Coder final : public CallParser {
+enum class At { function, name, arguments, end };
+
+class Qwen3Coder final : public PartedParser<At> {
  public:
   explicit Qwen3Coder(const Tools& tools)
-      : CallParser({{std::string(kOuter)}, {std::string(kFunction)}}),
+      : PartedParser({{std::string(kOuter)}, {std::string(kFunction)}}),
         arguments_(kSyntax, std::make_shared<const ToolSchemas>(tools)) {}
 
  private:
-  enum class At { function, name, arguments, end };
-
   void open(std::size_t opener) override {
     const bool is_outer = opener == 0;
     is_wrapped_ = is_outer || is_wrapped_;
     at_ = is_outer ? At::function : At::name;
   }
   Step read() override {
-    while (true) {
-      const auto before = at_;
-      const auto step = read_part();
-      if (step == Step::broken) is_wrapped_ = false;
-      if (step != Step::done || at_ == before) return step;
-    }
+    const auto step = PartedParser::read();
+    if (step == Step::broken) is_wrapped_ = false;
+    return step;
   }
-  // Done: goes on at another part, or, at the same one, the call is over.
-  Step read_part() {
+  Step read_part() override {
     switch (at_) {
       case At::function: return read_function();
       case At::name: return read_name();
@@ -49,10 +45,6 @@ class Qwen3Coder final : public CallParser {
       case At::end: return read_outer_end();
     }
     return Step::broken;
-  }
-  Step go(At at) {
-    at_ = at;
-    return Step::done;
   }
   Step read_function() {
     input_.skip_blanks();
@@ -85,7 +77,6 @@ class Qwen3Coder final : public CallParser {
     return step;
   }
 
-  At at_ = At::function;
   bool is_wrapped_ = false;              // an outer tag is open
   TaggedArguments arguments_;
 };
