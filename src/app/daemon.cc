@@ -52,8 +52,8 @@ void Daemon::Parts::start_job() {
 
 void Daemon::Parts::print_start() {
   const auto& c = config();
-  progress->print(cat("corisco: model ", c.model.path, " (", facts.num_parameters / 1000000, " M parameters; ",
-                      facts.capability, ")"));
+  const auto size = facts.num_parameters > 0 ? cat(facts.num_parameters / 1000000, " M parameters; ") : std::string();
+  progress->print(cat("corisco: model ", c.model.path, " (", size, facts.capability, ")"));
   progress->print(cat("corisco: serving ", server->url(), "/v1  metrics ", server->url(), "/metrics"));
   progress->print(cat("corisco: run folder ", folder.path));
   if (options.job != Job::serve) return;
@@ -83,6 +83,7 @@ void Daemon::Parts::on_group(std::unique_ptr<Group> group) {
 
 void Daemon::Parts::on_evaluated(FinishedRollout finished) {
   boost::asio::post(io, [this, finished = std::move(finished)] {
+    rollout_port.on_finished(finished);
     if (finished.spec.id == tried) return print_tried(finished);
     if (evaluation) evaluation->take(finished);
   });

@@ -3,11 +3,14 @@
 #include <nlohmann/json.hpp>
 
 #include "app/daemon_parts.h"
+#include "app/device_thread.h"
+#include "app/scripted_device.h"
 #include "corisco/base/files.h"
 #include "corisco/base/json.h"
 #include "corisco/base/log.h"
 #include "corisco/base/strings.h"
 #include "corisco/model/runtime.h"
+#include "corisco/rollouts/agent_start.h"
 #include "corisco/rollouts/templates.h"
 
 namespace corisco::app {
@@ -41,7 +44,7 @@ Result<void> Daemon::Parts::build_data() {
   if (options.resume && !config().samples.journal)
     return Error{Code::invalid_argument, "--resume needs samples.journal: true, since the journal says what was trained"};
   if (!options.checkpoint.empty()) options.config.model.path = options.checkpoint;
-  if (auto problem = model::device_problem(config().model.device); !problem.empty())
+  if (auto problem = model::device_problem(config().model.device); !problem.empty() && config().engine.script.empty())
     return Error{Code::unavailable, cat("model.device: ", problem)};
   const bool needs_tasks = options.job == Job::serve && config().run.updates > 0;
   if (needs_tasks || (!config().rollouts.tasks.empty() && options.job == Job::try_task)) {
@@ -54,6 +57,7 @@ Result<void> Daemon::Parts::build_data() {
     return Error{Code::invalid_argument, "evaluation.tasks is empty: name a JSON lines file of held-out tasks"};
   if (options.job == Job::try_task && !tasks && !heldout)
     return Error{Code::invalid_argument, "no tasks to try: set rollouts.tasks or evaluation.tasks"};
+  if (tasks || heldout) CORISCO_CHECK(rollouts::check_program(config().rollouts.harness));
   for (const auto* set : {tasks ? &*tasks : nullptr, heldout ? &*heldout : nullptr})
     if (set != nullptr) CORISCO_CHECK(rollouts::check_templates(config().rollouts, *set));
   CORISCO_TRY(tokenizer, text::Tokenizer::load(config().model.path));
@@ -95,7 +99,8 @@ Result<void> Daemon::Parts::build_device() {
   device_options.has_trainer = options.job == Job::serve && config().run.updates > 0;
   device_options.restore = folder.is_resumed;
   device_options.on_suspended = [this](bool is_suspended) { attempts.set_suspended(is_suspended); };
-  device = std::make_unique<DeviceThread>(std::move(device_options));
+  if (config().engine.script.empty()) device = std::make_unique<DeviceThread>(std::move(device_options));
+  else device = std::make_unique<ScriptedDevice>(std::move(device_options));
   CORISCO_TRY(facts, device->start());
   std::string data_hash = tasks ? tasks->sha256() : "";
   if (folder.is_resumed) return {};
@@ -153,7 +158,7 @@ Result<void> Daemon::Parts::build_rollouts() {
   parts.gateway_url = server->url();
   parts.ports = controller_ports();
   controller = std::make_unique<rollouts::Controller>(std::move(parts));
-  rollout_port.bind(controller.get());
+  rollout_port.bind(controller.get(), store.get());
   if (heldout) {
     evaluation = std::make_unique<Evaluation>(
         *heldout, config().evaluation.rollouts_per_task, folder.path,

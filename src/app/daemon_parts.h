@@ -9,10 +9,11 @@
 #include <string>
 
 #include "app/daemon.h"
-#include "app/device_thread.h"
 #include "app/evaluation.h"
 #include "app/exit_codes.h"
 #include "app/journal_sink.h"
+#include "app/kept_calls.h"
+#include "app/model_device.h"
 #include "app/progress.h"
 #include "app/run_folder.h"
 #include "corisco/base/handover_queue.h"
@@ -31,14 +32,28 @@ namespace corisco::app {
 // The gateway's way to the rollouts.
 class RolloutAdapter final : public gateway::RolloutPort {
  public:
-  void bind(rollouts::Controller* controller) { controller_ = controller; }
+  void bind(rollouts::Controller* controller, const samples::Store* store) {
+    controller_ = controller;
+    store_ = store;
+  }
+  void on_finished(const FinishedRollout& finished) { kept_calls_.keep(finished); }
   Result<Opened> open_external(std::string task_json) override;
   Result<Opened> take_waiting() override;
   Result<void> post_reward(AttemptKey attempt, double value, std::string note) override;
   Result<void> finish_external(AttemptKey attempt) override;
+  Result<void> fail_external(AttemptKey attempt, std::string reason) override;
+  Result<AttemptKey> open_waiting(std::string task_json) override;
+  Result<void> start_waiting(AttemptKey attempt) override;
+  Result<void> drop_external(AttemptKey attempt) override;
+  std::optional<RolloutStatus> look(AttemptKey attempt) const override;
+  std::vector<RolloutStatus> open_external_rollouts() const override;
+  FinishedPage finished_external(std::uint64_t after, std::size_t limit) const override;
+  const std::vector<Call>* external_calls(AttemptKey attempt) const override;
 
  private:
   rollouts::Controller* controller_ = nullptr;
+  const samples::Store* store_ = nullptr;
+  KeptCalls kept_calls_;
 };
 
 struct Daemon::Parts {
@@ -56,7 +71,7 @@ struct Daemon::Parts {
   std::unique_ptr<HandoverQueue<Group>> groups;
   std::shared_ptr<const text::Tokenizer> tokenizer;
   std::shared_ptr<const text::ChatTemplate> chat_template;
-  std::unique_ptr<DeviceThread> device;
+  std::unique_ptr<ModelDevice> device;
   DeviceFacts facts;
   std::unique_ptr<coordinator::Gate> gate;
   std::unique_ptr<samples::Store> store;

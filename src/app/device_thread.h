@@ -1,9 +1,7 @@
 // The thread that owns the device: model, engine, trainer. Everything else talks to it by messages.
-// It is both the gateway's Generator and the coordinator's Device; their answers are posted to the
-// io thread. One message per decode step carries what all sequences gained.
+// Its answers are posted to the io thread. One message per decode step carries what all sequences gained.
 #pragma once
 #include <atomic>
-#include <boost/asio/io_context.hpp>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -13,46 +11,17 @@
 #include <unordered_map>
 #include <vector>
 
-#include "corisco/base/handover_queue.h"
-#include "corisco/config/config.h"
-#include "corisco/coordinator/device.h"
+#include "app/model_device.h"
 #include "corisco/engine/engine.h"
-#include "corisco/gateway/ports.h"
-#include "corisco/metrics/registry.h"
-#include "corisco/text/tokenizer.h"
 #include "corisco/trainer/trainer.h"
 
 namespace corisco::app {
-struct DeviceOptions {
-  const config::Config* config = nullptr;
-  boost::asio::io_context* io = nullptr;
-  metrics::Registry* metrics = nullptr;
-  std::shared_ptr<const text::Tokenizer> tokenizer;   // for stop strings
-  HandoverQueue<Group>* groups = nullptr;             // whole groups, pushed by the io thread
-  std::string checkpoint_folder;
-  bool restore = false;                               // continue from the newest checkpoint there
-  bool has_trainer = false;
-  std::function<void(bool is_suspended)> on_suspended;  // io thread: decoding stops, or goes on
-};
-
-// What is known once the model is loaded.
-struct DeviceFacts {
-  std::string capability;                // "avx2, 2 threads, float32"
-  std::vector<TokenId> end_ids;
-  std::uint32_t context_tokens_max = 0;
-  std::int64_t num_parameters = 0;
-  double seconds_per_token = 0;          // of a forward pass; measured when there is a trainer
-  PolicyVersion version;                 // of the restored checkpoint, else 0
-  std::string restored_from;
-  std::string restored_extra_json;
-};
-
-class DeviceThread final : public gateway::Generator, public coordinator::Device {
+class DeviceThread final : public ModelDevice {
  public:
   explicit DeviceThread(DeviceOptions options);
   ~DeviceThread() override;              // stops between two layers and joins
   // Starts the thread and loads the model there; waits for it.
-  Result<DeviceFacts> start();
+  Result<DeviceFacts> start() override;
 
   // gateway::Generator, on the io thread.
   Result<void> submit(gateway::GenerateRequest request, OnDelta on_delta) override;
@@ -67,14 +36,13 @@ class DeviceThread final : public gateway::Generator, public coordinator::Device
   void resume() override;
   void save(std::function<void(Result<std::string>)> saved) override;
 
-  // What the next checkpoint keeps beside the weights. Any thread.
-  void set_checkpoint_extra(std::string json);
+  void set_checkpoint_extra(std::string json) override;
   // Sequences that decoding or prefill works on, and steps so far: the engine's progress.
-  std::uint64_t num_steps() const { return num_steps_.load(std::memory_order_relaxed); }
-  bool has_live_sequences() const { return !callbacks_.empty(); }
+  std::uint64_t num_steps() const override { return num_steps_.load(std::memory_order_relaxed); }
+  bool has_live_sequences() const override { return !callbacks_.empty(); }
   double seconds_generating() const { return seconds_generating_.load(std::memory_order_relaxed); }
-  std::uint64_t num_sampled_tokens() const { return num_sampled_.load(std::memory_order_relaxed); }
-  double train_progress() const { return train_progress_.load(std::memory_order_relaxed); }
+  std::uint64_t num_sampled_tokens() const override { return num_sampled_.load(std::memory_order_relaxed); }
+  double train_progress() const override { return train_progress_.load(std::memory_order_relaxed); }
 
  private:
   using Task = std::function<void()>;

@@ -43,15 +43,24 @@ void check_run(const Check& check) {
 void check_harness(const Check& check) {
   const Harness& harness = check.config.rollouts.harness;
   const bool has_command = !harness.command.empty(), has_python = !harness.python.empty();
+  const bool has_preset = harness.preset != "none";
+  if (has_preset && (has_command || has_python || harness.external)) {
+    check.report("rollouts.harness.preset", cat(harness.preset, " is given together with a command, a python function or "
+                                                "external: true; leave one out"));
+  }
+  if (!has_preset && harness.prompt != Harness{}.prompt) {
+    check.report("rollouts.harness.prompt", "has no effect without rollouts.harness.preset");
+  }
   if (harness.external && (has_command || has_python)) {
     check.report("rollouts.harness.external", "is given together with a command or a python function; leave one out");
   }
   if (has_command && has_python) {
     check.report("rollouts.harness.command", "is given together with rollouts.harness.python; leave one out");
   }
-  if (!has_command && !has_python && !harness.external && (check.trains() || check.evaluates())) {
-    check.report("rollouts.harness",
-                 "needs a command, a python function or external: true when run.updates or evaluation.tasks is set");
+  const bool has_any = has_command || has_python || has_preset || harness.external;
+  if (!has_any && (check.trains() || check.evaluates())) {
+    check.report("rollouts.harness", "needs a preset, a command, a python function or external: true when run.updates "
+                                     "or evaluation.tasks is set");
   }
   if (has_python && !is_python_function(harness.python)) {
     check.report("rollouts.harness.python",
@@ -71,6 +80,7 @@ void check_templates(const Check& check) {
     }
   };
   const Rollouts& rollouts = check.config.rollouts;
+  look("rollouts.harness.prompt", rollouts.harness.prompt);
   for (const auto& word : rollouts.harness.command) look("rollouts.harness.command", word);
   for (const auto& [name, text] : rollouts.harness.env) look("rollouts.harness.env", text);
   for (const auto& word : rollouts.reward.command) look("rollouts.reward.command", word);
@@ -135,6 +145,16 @@ void check_engine(const Check& check) {
   }
 }
 
+void check_script(const Check& check) {
+  const Engine& engine = check.config.engine;
+  if (engine.script.empty() && engine.script_tokens_per_second > 0) {
+    check.report("engine.script_tokens_per_second", "has no effect without engine.script");
+  }
+  if (!engine.script.empty() && check.trains()) {
+    check.report("engine.script", "answers in the model's place and cannot be trained: set run.updates to 0, or leave it out");
+  }
+}
+
 void check_trainer(const Check& check) {
   const Trainer& trainer = check.config.trainer;
   if (check.trains() && trainer.warmup_updates > check.config.run.updates) {
@@ -156,6 +176,29 @@ void check_listen(const Check& check) {
                         std::from_chars(listen.data() + colon + 1, end, port).ptr == end && port <= 65535;
   if (!listen.empty() && !has_port) check.report("gateway.listen", cat("\"", listen, "\" is not host:port"));
 }
+
+void check_tls(const Check& check) {
+  const Gateway& gateway = check.config.gateway;
+  if (gateway.tls_certificate.empty() == gateway.tls_private_key.empty()) return;
+  const bool has_certificate = !gateway.tls_certificate.empty();
+  check.report(has_certificate ? "gateway.tls_private_key" : "gateway.tls_certificate",
+               cat("is required with gateway.", has_certificate ? "tls_certificate" : "tls_private_key"));
+}
+
+void check_browsers(const Check& check) {
+  for (const auto& host : check.config.gateway.hosts) {
+    if (!host.empty() && host.find_first_of("/*@ ") == std::string::npos) continue;
+    check.report("gateway.hosts", cat("\"", host, "\" is not a host name, with or without :port"));
+  }
+  for (const auto& origin : check.config.gateway.cors_origins) {
+    const auto scheme = origin.find("://");
+    const bool is_origin = scheme != std::string::npos && scheme > 0 && scheme + 3 < origin.size() &&
+                           origin.find_first_of("/*@ ", scheme + 3) == std::string::npos;
+    if (is_origin) continue;
+    check.report("gateway.cors_origins",
+                 cat("\"", origin, "\" is not a web page's origin such as https://name:8443, without a path"));
+  }
+}
 }  // namespace
 
 void check_together(const Config& config, std::vector<Problem>& problems) {
@@ -166,7 +209,10 @@ void check_together(const Config& config, std::vector<Problem>& problems) {
   check_reward(check);
   check_ages(check);
   check_engine(check);
+  check_script(check);
   check_trainer(check);
   check_listen(check);
+  check_tls(check);
+  check_browsers(check);
 }
 }  // namespace corisco::config

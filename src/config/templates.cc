@@ -9,9 +9,9 @@
 
 namespace corisco::config {
 namespace {
-constexpr std::array<std::string_view, 8> kPlaceholders{"base_url",    "api_key",      "rollout_id",
-                                                        "attempt",     "task_file",    "reward_file",
-                                                        "work_folder", "config_folder"};
+constexpr std::array<std::string_view, 9> kPlaceholders{"base_url",    "api_key",     "rollout_id",
+                                                        "attempt",     "task_file",   "reward_file",
+                                                        "work_folder", "home_folder", "config_folder"};
 
 bool is_dotted_word(std::string_view name) {
   const auto fits = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; };

@@ -44,7 +44,8 @@ TEST(CheckTogether, TrainingNeedsTasks) {
 
 TEST(CheckTogether, ExactlyOneHarness) {
   const std::string none =
-      "rollouts.harness: needs a command, a python function or external: true when run.updates or evaluation.tasks is set\n";
+      "rollouts.harness: needs a preset, a command, a python function or external: true when run.updates or "
+      "evaluation.tasks is set\n";
   EXPECT_EQ(after([](Config& c) { c.rollouts.harness.python = ""; }), none);
   EXPECT_EQ(after([](Config& c) {
               c.rollouts.harness.python = "";
@@ -65,6 +66,27 @@ TEST(CheckTogether, ExactlyOneHarness) {
             "rollouts.harness.python: \"/agent.py\" is not of the form file.py:function\n");
 }
 
+TEST(CheckTogether, APresetIsAHarnessOfItsOwn) {
+  const auto with_preset = [](auto change) {
+    return after([&](Config& c) {
+      c.rollouts.harness.python = "";
+      c.rollouts.harness.preset = "codex";
+      change(c.rollouts.harness);
+    });
+  };
+  const std::string together =
+      "rollouts.harness.preset: codex is given together with a command, a python function or external: true; "
+      "leave one out\n";
+  EXPECT_EQ(with_preset([](Harness& h) { h.prompt = "{task.question}"; }), "");
+  EXPECT_EQ(with_preset([](Harness& h) { h.command = {"agent"}; }), together);
+  EXPECT_EQ(with_preset([](Harness& h) { h.python = "/agent.py:solve"; }), together);
+  EXPECT_EQ(with_preset([](Harness& h) { h.external = true; }), together);
+  EXPECT_NE(with_preset([](Harness& h) { h.prompt = "{question}"; }).find("rollouts.harness.prompt: {question} in"),
+            std::string::npos);
+  EXPECT_EQ(after([](Config& c) { c.rollouts.harness.prompt = "do it"; }),
+            "rollouts.harness.prompt: has no effect without rollouts.harness.preset\n");
+}
+
 TEST(CheckTogether, TemplatesAreKnown) {
   const auto with_word = [](const std::string& word) {
     return after([&](Config& c) {
@@ -73,7 +95,7 @@ TEST(CheckTogether, TemplatesAreKnown) {
     });
   };
   EXPECT_EQ(with_word("{task.a.b} {base_url} {api_key} {rollout_id} {attempt} {task_file} {reward_file} "
-                      "{work_folder} {config_folder} {{plain}} {\"json\": 1}"),
+                      "{work_folder} {home_folder} {config_folder} {{plain}} {\"json\": 1}"),
             "");
   EXPECT_EQ(with_word("--url={baseurl}")
                 .find("rollouts.harness.command: {baseurl} in \"--url={baseurl}\" is none of "
@@ -148,6 +170,29 @@ TEST(CheckTogether, AddressesAndNames) {
   EXPECT_EQ(after([](Config& c) { c.run.name = "a/b"; }), "run.name: \"a/b\" is not a folder's name\n");
   EXPECT_NE(after([](Config& c) { c.run.name = ".."; }), "");
   EXPECT_EQ(after([](Config& c) { c.evaluation.every = 5; }), "evaluation.every: needs evaluation.tasks\n");
+}
+
+TEST(CheckTogether, TlsNeedsBothFiles) {
+  EXPECT_EQ(after([](Config& c) { c.gateway.tls_certificate = "/c.pem"; }),
+            "gateway.tls_private_key: is required with gateway.tls_certificate\n");
+  EXPECT_EQ(after([](Config& c) { c.gateway.tls_private_key = "/k.pem"; }),
+            "gateway.tls_certificate: is required with gateway.tls_private_key\n");
+  EXPECT_EQ(after([](Config& c) { c.gateway.tls_certificate = "/c.pem", c.gateway.tls_private_key = "/k.pem"; }), "");
+}
+
+TEST(CheckTogether, HostsAndOriginsHaveTheirForm) {
+  EXPECT_EQ(after([](Config& c) {
+              c.gateway.hosts = {"gpu-box", "gpu-box.example:8080", "[::1]:80"};
+              c.gateway.cors_origins = {"https://board.example", "http://localhost:3000", "vscode-file://vscode-app"};
+            }),
+            "");
+  for (const char* bad : {"", "http://gpu-box", "*", "*.example", "gpu box", "me@gpu-box"})
+    EXPECT_EQ(after([&](Config& c) { c.gateway.hosts = {bad}; }),
+              std::string("gateway.hosts: \"") + bad + "\" is not a host name, with or without :port\n");
+  for (const char* bad : {"", "*", "null", "board.example", "https://", "https://board.example/", "https://*.example"})
+    EXPECT_EQ(after([&](Config& c) { c.gateway.cors_origins = {bad}; }),
+              std::string("gateway.cors_origins: \"") + bad +
+                  "\" is not a web page's origin such as https://name:8443, without a path\n");
 }
 }  // namespace
 }  // namespace corisco::config

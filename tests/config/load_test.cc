@@ -152,7 +152,7 @@ TEST(Print, ExplainsEachKeyAndIndentsSections) {
   EXPECT_EQ(yaml.find("run:\n  # The run's folder is folder/name, or folder/name-2, ... if that exists.\n"
                       "  name: \"run\"\n"),
             0U);
-  EXPECT_NE(yaml.find("  harness:\n    # Program and arguments."), std::string::npos);
+  EXPECT_NE(yaml.find("  harness:\n    # An agent that is started"), std::string::npos);
   EXPECT_NE(yaml.find("    command: []\n"), std::string::npos);
   EXPECT_NE(yaml.find("  # Peak of the schedule.\n  learning_rate: 1e-06\n"), std::string::npos);
 }

@@ -60,6 +60,8 @@ struct Engine {
   std::uint32_t queue_max = 1024;
   bool deterministic = false;
   bool share_prefixes = true;
+  std::string script;
+  double script_tokens_per_second = 0;
   template <class V> void describe(V& v) {
     v("sequences_max", sequences_max, Rule{.help = "Sequences that are decoded together.", .min = 1, .max = 4096});
     v("step_tokens_max", step_tokens_max, Rule{.help = "Tokens of one forward pass: decoding first, the rest is prompt chunks.", .min = 1, .max = 65536});
@@ -69,6 +71,8 @@ struct Engine {
     v("queue_max", queue_max, Rule{.help = "Sequences that wait; beyond that a request gets 429.", .min = 1});
     v("deterministic", deterministic, Rule{.help = "A reply depends on its prompt and key alone, and the trainer's log-probabilities equal the engine's bit for bit. On the CPU alone; slower in bfloat16."});
     v("share_prefixes", share_prefixes, Rule{.help = "Sequences with the same beginning share its KV blocks."});
+    v("script", script, Rule{.help = "JSON lines file of rules that answer in the model's place, to try harnesses and the gateway without one; model.path then needs no weights. Not for training.", .is_path = true});
+    v("script_tokens_per_second", script_tokens_per_second, Rule{.help = "Of each scripted reply; 0: all at once.", .min = 0, .max = 1e6});
   }
 };
 
@@ -102,7 +106,14 @@ struct Gateway {
   std::uint32_t idle_seconds_max = 180;
   std::uint32_t write_seconds_max = 30;
   std::uint32_t calls_per_attempt_max = 200;
+  std::uint32_t calls_per_minute_max = 600;
   std::uint32_t choices_max = 16;
+  std::vector<std::string> model_names;
+  bool train_side_calls = false;
+  std::vector<std::string> hosts;
+  std::vector<std::string> cors_origins;
+  std::string tls_certificate;
+  std::string tls_private_key;
   std::string tool_parser = "auto";
   std::string reasoning_parser = "auto";
   template <class V> void describe(V& v) {
@@ -118,7 +129,14 @@ struct Gateway {
     v("idle_seconds_max", idle_seconds_max, Rule{.help = "Between two requests of a connection.", .min = 1});
     v("write_seconds_max", write_seconds_max, Rule{.help = "Without progress of a write, then the reader is cut.", .min = 1});
     v("calls_per_attempt_max", calls_per_attempt_max, Rule{.help = "Further calls of the attempt get 429 and the rollout ends as truncated.", .min = 1});
+    v("calls_per_minute_max", calls_per_minute_max, Rule{.help = "Of one attempt; further calls are held until a minute has room for them.", .min = 1});
     v("choices_max", choices_max, Rule{.help = "Largest n of a request.", .min = 1, .max = 128});
+    v("model_names", model_names, Rule{.help = "The only names that are served, each by the model; empty: every name is."});
+    v("train_side_calls", train_side_calls, Rule{.help = "Also train what a harness asks beside its task: titles, topics, memories."});
+    v("hosts", hosts, Rule{.help = "Host names by which browsers may reach the daemon, beside its address and localhost; a request with another Host header is refused."});
+    v("cors_origins", cors_origins, Rule{.help = "Web pages that may read replies (https://host[:port]); requests with another Origin header are refused."});
+    v("tls_certificate", tls_certificate, Rule{.help = "PEM file, the chain in it; with tls_private_key the daemon speaks HTTPS alone.", .is_path = true});
+    v("tls_private_key", tls_private_key, Rule{.help = "PEM file of the certificate's key.", .is_path = true});
     v("tool_parser", tool_parser, Rule{.help = "How the model writes tool calls, under vLLM's names; auto: as its chat template does. none: replies are text.", .one_of = {"auto", "none", "hermes", "qwen3_coder", "llama3_json", "mistral", "deepseek_v3", "deepseek_v31", "glm45", "glm47", "pythonic", "llama4_pythonic"}});
     v("reasoning_parser", reasoning_parser, Rule{.help = "Whether text in <think> tags at a reply's start is told apart; auto: if the chat template knows the tags.", .one_of = {"auto", "none", "think"}});
   }
@@ -134,6 +152,8 @@ struct Samples {
 };
 
 struct Harness {
+  std::string preset = "none";
+  std::string prompt = "{task.prompt}";
   std::vector<std::string> command;
   std::string python;
   bool external = false;
@@ -142,6 +162,8 @@ struct Harness {
   std::map<std::string, std::string> env;
   std::vector<std::string> env_pass;
   template <class V> void describe(V& v) {
+    v("preset", preset, Rule{.help = "An agent that is started as its page in docs/harnesses says, instead of a command.", .one_of = {"none", "mini-swe-agent", "openhands", "opencode", "claude-code", "codex", "qwen-code"}});
+    v("prompt", prompt, Rule{.help = "What a preset's agent is asked to do; templates as in command."});
     v("command", command, Rule{.help = "Program and arguments. {task.KEY} is a field of the task, {base_url}, {api_key}, {rollout_id}, {attempt}, {task_file}, {reward_file}, {work_folder}, {config_folder} as named; an unknown key is an error."});
     v("python", python, Rule{.help = "file.py:function instead of a command: called as function(task) in a child forked from a warmed interpreter.", .is_path = true});
     v("external", external, Rule{.help = "Instead of both: harnesses run elsewhere, and each takes the next rollout by POST /admin/rollouts."});
