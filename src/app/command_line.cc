@@ -6,6 +6,7 @@
 
 #include "app/daemon.h"
 #include "app/exit_codes.h"
+#include "app/launch_agent.h"
 #include "app/status.h"
 #include "app/version.h"
 #include "corisco/base/log.h"
@@ -23,6 +24,7 @@ struct Arguments {
   std::string checkpoint;
   std::string url;
   std::string page;
+  rollouts::AgentStart agent;
 };
 
 int print_problems(const std::vector<config::Problem>& problems, const std::string& file) {
@@ -86,6 +88,16 @@ int print_reference(const Arguments& arguments) {
   return kExitDone;
 }
 
+void add_agent(CLI::App& command, rollouts::AgentStart& agent) {
+  command.add_option("NAME", agent.preset, "As in rollouts.harness.preset")
+      ->check(CLI::IsMember(rollouts::preset_names()))->required();
+  command.add_option("URL", agent.url, "The server's address, without /v1")->required();
+  command.add_option("FOLDER", agent.folder, "The agent works in its work/, with its home/ as HOME")->required();
+  command.add_option("PROMPT", agent.prompt, "What to do")->required();
+  command.add_option("--model", agent.model, "Name of the model")->default_val("policy");
+  command.add_option("--key", agent.api_key, "Key that the server asks for")->default_val("none");
+}
+
 void add_config(CLI::App& command, Arguments& arguments) {
   command.add_option("CONFIG", arguments.config_file, "YAML file")->required();
   command.add_option("--set", arguments.overrides, "Override a key: --set a.b=c")->type_size(1)->allow_extra_args(false);
@@ -121,6 +133,10 @@ int run_command_line(int argc, char** argv) {
   add_config(*eval_command, arguments);
   eval_command->add_option("--checkpoint", arguments.checkpoint, "A checkpoint's folder instead of model.path");
   eval_command->callback([&] { code = run_daemon(arguments, Job::evaluate); });
+
+  auto* launch_command = app.add_subcommand("launch", "Start an agent as its preset does, against any server");
+  add_agent(*launch_command, arguments.agent);
+  launch_command->callback([&] { code = launch_agent(arguments.agent); });
 
   auto* status_command = app.add_subcommand("status", "Ask a running daemon what it does");
   status_command->add_option("URL", arguments.url, "Its address")->default_val("http://127.0.0.1:8080");

@@ -27,6 +27,7 @@ AttemptFolder attempt_folder(const std::string& run_folder, AttemptKey attempt) 
   folder.rollout_file = folder.path + "/rollout.json";
   folder.grader_output_file = folder.path + "/grader.txt";
   folder.work_folder = folder.path + "/work";
+  folder.home_folder = folder.path + "/home";
   return folder;
 }
 
@@ -52,7 +53,9 @@ Result<void> create(const AttemptFolder& folder, std::string_view task_json) {
   // A run that was killed left the folder of an attempt that is made again.
   std::filesystem::remove_all(folder.path, error);
   if (::mkdir(folder.path.c_str(), 0700) != 0) return failed("create", folder.path);
-  if (::mkdir(folder.work_folder.c_str(), 0700) != 0) return failed("create", folder.work_folder);
+  for (const auto& inner : {folder.work_folder, folder.home_folder}) {
+    if (::mkdir(inner.c_str(), 0700) != 0) return failed("create", inner);
+  }
   return write_private(folder.task_file, task_json);
 }
 
@@ -75,5 +78,7 @@ void tidy(const AttemptFolder& folder) {
   ::unlink(folder.result_file.c_str());
   ::unlink(folder.rollout_file.c_str());
   ::rmdir(folder.work_folder.c_str());
+  std::error_code error;
+  std::filesystem::remove_all(folder.home_folder, error);
 }
 }  // namespace corisco::rollouts

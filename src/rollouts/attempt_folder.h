@@ -18,7 +18,8 @@ struct AttemptFolder {
   std::string result_file;             // of a Python function
   std::string rollout_file;            // what a reward command may see of the rollout
   std::string grader_output_file;
-  std::string work_folder;
+  std::string work_folder;             // where the harness starts
+  std::string home_folder;             // {home_folder}, the HOME of a preset's agent
 };
 AttemptFolder attempt_folder(const std::string& run_folder, AttemptKey attempt);
 
@@ -27,6 +28,6 @@ Result<void> create(const AttemptFolder& folder, std::string_view task_json);
 Result<void> write_private(const std::string& path, std::string_view content);
 // The last bytes of a regular file, or nothing.
 std::optional<std::string> tail_of(const std::string& path, std::uint64_t bytes_max);
-// After a good end: the work folder if it is empty, and what only this process needed.
+// After a good end: the work folder if it is empty, the home, and what only this process needed.
 void tidy(const AttemptFolder& folder);
 }  // namespace corisco::rollouts

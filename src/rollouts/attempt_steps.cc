@@ -95,7 +95,7 @@ void Controller::State::on_harness_end(OpenRollout& rollout, const ProcessEnd& e
   const std::string reason = why_it_failed(rollout, end);
   note_infrastructure_failure(rollout, rollout.outcome, reason);
   if (next == Next::retry) {
-    retry(rollout);
+    retry(rollout, reason);
   } else {
     finish(rollout, {rollout.outcome, std::nullopt, reason});
   }
@@ -112,7 +112,8 @@ std::string Controller::State::why_it_failed(const OpenRollout& rollout,
   } else if (end.how != ProcessEnd::How::not_started) {
     why += " before its first delivered call";
   }
-  if (rollout.is_external) return why;
+  const bool has_words = end.how == ProcessEnd::How::exited && !end.error.empty();
+  if (rollout.is_external) return has_words ? cat(why, ": ", end.error) : why;
   const auto folder = attempt_folder(parts.run_folder, rollout.key());
   const auto output = last_lines(tail_of(folder.output_file, kShownBytes).value_or(""), kShownLines);
   if (!output.empty()) why += cat("; its last output (", folder.output_file, "):\n", output);
@@ -124,6 +125,7 @@ void Controller::State::note_infrastructure_failure(const OpenRollout& rollout, 
   if (outcome == Outcome::cancelled) return;
   log::warn(cat("rollout ", rollout.spec.id, " attempt ", rollout.attempt, ": ",
                 to_string(outcome), ": ", reason));
+  if (!rollout.is_of_run) return;      // a caller's own says nothing about the run
   ++failures_in_row;
   if (failures_in_row < parts.config->rollouts.infrastructure_failures_max || is_broken) return;
   tell_broken(cat(failures_in_row,
@@ -138,8 +140,9 @@ void Controller::State::tell_broken(const std::string& why) {
   });
 }
 
-void Controller::State::retry(OpenRollout& rollout) {
+void Controller::State::retry(OpenRollout& rollout, const std::string& reason) {
   parts.metrics->counter("corisco_rollouts_retried_total").add();
+  log_end(rollout, {rollout.outcome, std::nullopt, reason});
   move(rollout, RolloutState::queued);
   ++rollout.attempt;
   schedule();
@@ -147,6 +150,7 @@ void Controller::State::retry(OpenRollout& rollout) {
 
 void Controller::State::finish(OpenRollout& rollout, const Verdict& verdict) {
   move(rollout, RolloutState::finished);
+  log_end(rollout, verdict);
   const std::string mode = to_string(rollout.spec.mode);
   parts.metrics->counter("corisco_rollouts_finished_total", {mode, to_string(verdict.outcome)}).add();
   parts.metrics->histogram("corisco_rollouts_seconds", {mode}).observe(rollout.seconds);
@@ -172,8 +176,8 @@ void Controller::State::finish(OpenRollout& rollout, const Verdict& verdict) {
   }
 }
 
-// For stop(): a process is killed and its end finishes the rollout, anything else ends at once.
-void Controller::State::cancel(OpenRollout& rollout) {
+// A process is killed and its end finishes the rollout, anything else ends at once.
+void Controller::State::cancel(OpenRollout& rollout, const std::string& why) {
   const bool has_started = rollout.state != RolloutState::queued;
   if (has_started) close_attempt(rollout);
   const bool has_process = rollout.state == RolloutState::grading ||
@@ -182,7 +186,7 @@ void Controller::State::cancel(OpenRollout& rollout) {
     rollout.is_ending = true;
     parts.sandbox->kill(rollout.key(), kCancelGraceMs);
   } else {
-    finish(rollout, {Outcome::cancelled, std::nullopt, "the daemon is stopping"});
+    finish(rollout, {Outcome::cancelled, std::nullopt, why});
   }
 }
 }  // namespace corisco::rollouts

@@ -31,6 +31,7 @@ Controller::State::State(ControllerParts given) : parts(std::move(given)), timer
 Result<void> Controller::State::open(OpenRollout rollout) {
   CORISCO_CHECK(parts.ports.open_rollout(rollout.spec));
   rollout.since = parts.clock->now();
+  rollout.opened_unix_seconds = rollout.changed_unix_seconds = parts.clock->unix_seconds();
   rollouts.emplace(rollout.spec.id, std::move(rollout));
   schedule();
   return {};
@@ -119,6 +120,7 @@ void Controller::State::move(OpenRollout& rollout, RolloutState to) {
                                                   to_string(rollout.state), " to ", to_string(to)));
   rollout.state = to;
   rollout.since = parts.clock->now();
+  rollout.changed_unix_seconds = parts.clock->unix_seconds();
 }
 
 std::size_t Controller::State::num_running() const {
@@ -159,49 +161,6 @@ Result<RolloutId> Controller::open_validation(const Task& task, std::uint64_t oc
   return id;
 }
 
-Result<Controller::External> Controller::open_external(std::string task_json) {
-  if (state_->is_stopping) return Error{Code::cancelled, "the daemon is stopping"};
-  const RolloutId id{state_->next_rollout};
-  CORISCO_TRY(Task task, parse_task(std::move(task_json), cat("external-", id)));
-  ++state_->next_rollout;
-  OpenRollout rollout;
-  rollout.spec = {id, GroupId{}, id.value, 0, Mode::val, task.id, task.json};
-  rollout.is_external = true;
-  rollout.can_retry = false;
-  CORISCO_CHECK(state_->open(std::move(rollout)));
-  return state_->start_external(*state_->find({id, 1}));
-}
-
-Result<Controller::External> Controller::take_waiting() {
-  if (!state_->parts.config->rollouts.harness.external) {
-    return Error{Code::conflict, "the daemon starts the harnesses itself: set rollouts.harness.external, or give a task"};
-  }
-  for (auto& [id, rollout] : state_->rollouts) {
-    if (rollout.state == RolloutState::queued) return state_->start_external(rollout);
-  }
-  return Error{Code::conflict, "no rollout waits for a harness now: ask again in a moment"};
-}
-
-Result<Controller::External> Controller::State::start_external(OpenRollout& rollout) {
-  const AttemptKey attempt = rollout.key();
-  const Mode mode = rollout.spec.mode;
-  const std::string task_json = rollout.spec.task_json;
-  start_attempt(rollout);              // which may end it
-  const OpenRollout* started = find(attempt);
-  if (started == nullptr) return Error{Code::unavailable, "the attempt could not be opened; see the log"};
-  return External{attempt, started->api_key, mode, task_json};
-}
-
-Result<void> Controller::finish_external(AttemptKey attempt) {
-  OpenRollout* rollout = state_->find(attempt);
-  if (rollout == nullptr || !rollout->is_external || rollout->state != RolloutState::running) {
-    return Error{Code::conflict, cat("rollout ", attempt.rollout, " attempt ", attempt.attempt,
-                                     " is not a running rollout that was opened from outside")};
-  }
-  state_->on_harness_end(*rollout, {attempt, ProcessEnd::How::exited, 0, {}});
-  return {};
-}
-
 Result<void> Controller::post_reward(AttemptKey attempt, double value, std::string note) {
   OpenRollout* rollout = state_->find(attempt);
   const auto which = cat("rollout ", attempt.rollout, " attempt ", attempt.attempt);
@@ -237,7 +196,7 @@ void Controller::stop(std::function<void()> done) {
   for (const auto& [id, rollout] : state_->rollouts) open.push_back(id);
   for (const RolloutId id : open) {
     const auto found = state_->rollouts.find(id);
-    if (found != state_->rollouts.end()) state_->cancel(found->second);
+    if (found != state_->rollouts.end()) state_->cancel(found->second, "the daemon is stopping");
   }
   state_->schedule();
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "corisco/rollouts/controller.h"
+#include "rollouts/finished_log.h"
 #include "rollouts/launches.h"
 #include "rollouts/reconcile.h"
 #include "rollouts/reward.h"
@@ -18,9 +19,12 @@ struct OpenRollout {
   RolloutSpec spec;
   bool is_external = false;            // its harness runs elsewhere
   bool can_retry = true;               // somebody would start a further attempt
+  bool is_of_run = true;               // its task is one of the run's, not a caller's own
   std::uint32_t attempt = 1;
   RolloutState state = RolloutState::queued;
   TimePoint since;                     // of state
+  double opened_unix_seconds = 0;      // for those who read it
+  double changed_unix_seconds = 0;
   TimePoint started;                   // of the attempt
   std::string api_key;
   std::optional<Summary> summary;      // once the attempt is closed
@@ -47,7 +51,12 @@ struct Controller::State : std::enable_shared_from_this<Controller::State> {
   void move(OpenRollout& rollout, RolloutState to);
   std::size_t num_running() const;
 
+  // external_rollouts.cc: those whose harnesses run elsewhere
+  Result<OpenRollout*> open_for_caller(std::string task_json);
   Result<Controller::External> start_external(OpenRollout& rollout);
+  OpenRollout* running_external(AttemptKey attempt);
+  RolloutStatus status_of(const OpenRollout& rollout) const;
+  void log_end(const OpenRollout& rollout, const Verdict& verdict);
 
   // attempt_steps.cc: one attempt, from its start to its outcome
   void start_attempt(OpenRollout& rollout);
@@ -58,9 +67,9 @@ struct Controller::State : std::enable_shared_from_this<Controller::State> {
   void note_infrastructure_failure(const OpenRollout& rollout, Outcome outcome,
                                    const std::string& reason);
   void tell_broken(const std::string& why);
-  void retry(OpenRollout& rollout);
+  void retry(OpenRollout& rollout, const std::string& reason);
   void finish(OpenRollout& rollout, const Verdict& verdict);
-  void cancel(OpenRollout& rollout);
+  void cancel(OpenRollout& rollout, const std::string& why);
   LaunchContext context_of(const OpenRollout& rollout) const;
   std::uint64_t salt_of(const OpenRollout& rollout) const;
 
@@ -77,6 +86,7 @@ struct Controller::State : std::enable_shared_from_this<Controller::State> {
   std::string config_folder;
   boost::asio::steady_timer timer;
   std::map<RolloutId, OpenRollout> rollouts;  // in the order of opening
+  FinishedLog ended_elsewhere;         // attempts of external ones
   std::uint64_t next_rollout = 1, next_group = 1;
   bool is_look_posted = false, is_timer_armed = false;
   std::function<void()> on_stopped;

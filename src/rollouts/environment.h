@@ -21,6 +21,8 @@ struct HarnessContract {
 };
 // "http://127.0.0.1:8080/rollout/7/attempt/1": every agent accepts it as a base URL, with or without /v1.
 std::string attempt_url(const HarnessContract& contract);
+// Where the model is, under every name that clients read; url without /v1.
+void add_address(const std::string& url, const std::string& api_key, Environment& environment);
 // The variables that every harness gets.
 void add_contract(const HarnessContract& contract, Environment& environment);
 }  // namespace corisco::rollouts

@@ -115,7 +115,8 @@ void Controller::State::decide(OpenRollout& rollout, const Graded& graded) {
   const auto next = next_after(verdict.outcome, true, rollout.attempt,
                                parts.config->rollouts.attempts_max, rollout.can_retry);
   if (next == Next::retry) {
-    retry(rollout);
+    rollout.outcome = verdict.outcome;
+    retry(rollout, verdict.note);
   } else {
     finish(rollout, verdict);
   }

@@ -1,11 +1,16 @@
 #include "rollouts/launches.h"
 
+#include <unistd.h>
+
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "corisco/base/json.h"
 #include "corisco/base/strings.h"
+#include "corisco/rollouts/agent_start.h"
 #include "corisco/rollouts/templates.h"
 #include "rollouts/environment.h"
+#include "rollouts/presets.h"
 
 namespace corisco::rollouts {
 namespace {
@@ -27,6 +32,7 @@ TemplateFiller filler_for(const LaunchContext& context) {
                          {"task_file", context.folder.task_file},
                          {"reward_file", context.folder.reward_file},
                          {"work_folder", context.folder.work_folder},
+                         {"home_folder", context.folder.home_folder},
                          {"config_folder", context.config_folder}});
 }
 
@@ -35,7 +41,59 @@ std::string rollout_json(const LaunchContext& context, const GraderView& view) {
              ",\"outcome\":", quoted(view.outcome), ",\"output\":", quoted(view.output),
              ",\"work_folder\":", quoted(context.folder.work_folder), "}");
 }
+
+// OpenHands's terminal is a tmux server; where its socket's path is too long it does nothing at all and exits with 0.
+Result<void> check_socket_path(const Environment& environment) {
+  constexpr std::size_t kPathBytesMax = 107;
+  const auto folder = environment.find("TMUX_TMPDIR");
+  if (folder == environment.end()) return {};
+  const std::string socket = cat(folder->second, "/tmux-", ::getuid(), "/openhands");
+  if (socket.size() <= kPathBytesMax) return {};
+  return Error{Code::invalid_argument,
+               cat("the path of OpenHands's terminal, ", socket, ", is longer than ", kPathBytesMax,
+                   " bytes: choose a shorter run.folder")};
+}
+
+// Fills a form into a launch, whose environment begins with the contract, and writes its files.
+Result<void> fill_in(const HarnessForm& form, const TemplateFiller& filler, const std::string& home_folder,
+                     Launch& launch) {
+  for (const auto& [name, text] : form.env) {
+    CORISCO_TRY(launch.env[name], filler.fill(text));
+  }
+  CORISCO_CHECK(check_socket_path(launch.env));
+  for (const auto& [name, text] : form.files) {
+    CORISCO_TRY(const std::string content, filler.fill(text));
+    const std::filesystem::path path = home_folder + "/" + name;
+    std::error_code error;  // the write tells it
+    std::filesystem::create_directories(path.parent_path(), error);
+    CORISCO_CHECK(write_private(path.string(), content));
+  }
+  CORISCO_TRY(launch.argv, filler.fill_all(form.command));
+  return {};
+}
 }  // namespace
+
+Result<Launch> agent_launch(const AgentStart& start) {
+  config::Harness harness;
+  harness.preset = start.preset;
+  CORISCO_CHECK(check_program(harness));
+  std::error_code error;  // writing or starting there tells it
+  std::filesystem::create_directories(start.folder, error);
+  const std::string folder = std::filesystem::absolute(start.folder, error).lexically_normal().string();
+  Launch launch;
+  launch.work_folder = folder + "/work";
+  const std::string home_folder = folder + "/home";
+  for (const auto& inner : {launch.work_folder, home_folder}) std::filesystem::create_directories(inner, error);
+  launch.env = passed_environment({});
+  add_address(start.url, start.api_key, launch.env);
+  ModelFacts model;
+  model.name = start.model;
+  const Task task{"", json_text(nlohmann::json{{"prompt", start.prompt}})};
+  const TemplateFiller filler(
+      task, {{"base_url", start.url + "/v1"}, {"api_key", start.api_key}, {"home_folder", home_folder}});
+  CORISCO_CHECK(fill_in(harness_form(harness, model), filler, home_folder, launch));
+  return launch;
+}
 
 Result<Launch> harness_launch(const LaunchContext& context) {
   const auto& rollouts = context.config->rollouts;
@@ -44,12 +102,9 @@ Result<Launch> harness_launch(const LaunchContext& context) {
   launch.attempt = context.attempt;
   launch.env = passed_environment(rollouts.harness.env_pass);
   add_contract(contract_of(context), launch.env);
-  for (const auto& [name, text] : rollouts.harness.env) {
-    CORISCO_TRY(launch.env[name], filler.fill(text));
-  }
-  if (rollouts.harness.python.empty()) {
-    CORISCO_TRY(launch.argv, filler.fill_all(rollouts.harness.command));
-  } else {
+  const HarnessForm form = harness_form(rollouts.harness, model_facts(*context.config));
+  CORISCO_CHECK(fill_in(form, filler, context.folder.home_folder, launch));
+  if (!rollouts.harness.python.empty()) {
     launch.python_function = rollouts.harness.python;
     launch.python_argument_json = cat("[", context.spec->task_json, "]");
   }

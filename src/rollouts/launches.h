@@ -1,6 +1,6 @@
 // Builds what is started: the harness of an attempt and the grader of its rollout, from the config,
-// the task and the attempt's folder. Pure but for the daemon's environment and, for a reward
-// command, one small file.
+// the task and the attempt's folder. Pure but for the daemon's environment and small files: what a
+// preset's agent reads in its home, and what a reward command may see.
 #pragma once
 #include <string>
 

@@ -4,6 +4,7 @@
 
 #include "corisco/base/json.h"
 #include "corisco/base/strings.h"
+#include "rollouts/presets.h"
 
 namespace corisco::rollouts {
 namespace {
@@ -90,12 +91,14 @@ Result<std::vector<std::string>> TemplateFiller::fill_all(
 Result<void> check_templates(const config::Rollouts& rollouts, const Tasks& tasks) {
   const TemplateNames names = {{"base_url", ""},    {"api_key", ""},     {"rollout_id", ""},
                                {"attempt", ""},     {"task_file", ""},   {"reward_file", ""},
-                               {"work_folder", ""}, {"config_folder", ""}};
+                               {"work_folder", ""}, {"home_folder", ""}, {"config_folder", ""}};
+  const HarnessForm form = harness_form(rollouts.harness, {});
   for (const auto& task : tasks.all()) {
     const TemplateFiller filler(task, names);
-    CORISCO_CHECK(filler.fill_all(rollouts.harness.command));
+    CORISCO_CHECK(filler.fill_all(form.command));
     CORISCO_CHECK(filler.fill_all(rollouts.reward.command));
-    for (const auto& [name, value] : rollouts.harness.env) CORISCO_CHECK(filler.fill(value));
+    for (const auto& [name, value] : form.env) CORISCO_CHECK(filler.fill(value));
+    for (const auto& [name, text] : form.files) CORISCO_CHECK(filler.fill(text));
   }
   return {};
 }

@@ -4,7 +4,9 @@
 #include <boost/asio/io_context.hpp>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "corisco/base/clock.h"
 #include "corisco/config/config.h"
@@ -72,6 +74,20 @@ class Controller {
   // With rollouts.harness.external: starts the rollout that has waited longest. conflict: none waits.
   Result<External> take_waiting();
   Result<void> finish_external(AttemptKey attempt);
+  Result<void> fail_external(AttemptKey attempt, const std::string& reason);
+
+  // The same in two steps: a rollout of the caller's own task that waits, without a time limit, until
+  // start_waiting() says that its harness starts elsewhere. That also starts a waiting rollout of the
+  // run with rollouts.harness.external. conflict: it does not wait.
+  Result<AttemptKey> open_waiting(std::string task_json);
+  Result<void> start_waiting(AttemptKey attempt);
+  // Ends an open rollout of a caller's own task, and forgets an ended attempt. conflict: it is one of
+  // the run's and open, or it is being graded.
+  Result<void> drop_external(AttemptKey attempt);
+  // Attempts whose harnesses run elsewhere: one, the open ones in the order of opening, the ended ones.
+  std::optional<RolloutStatus> look(AttemptKey attempt) const;
+  std::vector<RolloutStatus> open_external_rollouts() const;
+  FinishedPage finished_external(std::uint64_t after, std::size_t limit) const;
   Result<void> post_reward(AttemptKey attempt, double value, std::string note);
 
   // Ids continue after these (resume).

@@ -13,7 +13,7 @@
 
 namespace corisco::rollouts {
 // The names besides task.KEY: base_url, api_key, rollout_id, attempt, task_file, reward_file,
-// work_folder, config_folder.
+// work_folder, home_folder, config_folder.
 using TemplateNames = std::map<std::string, std::string>;
 
 // Fills templates for one task. {task.a.b} is the field b of the object a: a string as it is,
@@ -31,6 +31,7 @@ class TemplateFiller {
   std::unique_ptr<State> state_;
 };
 
-// Fills every template of the harness and the reward for every task; the first problem is the error.
+// Fills every template of the harness, a preset's too, and of the reward for every task; the first
+// problem is the error.
 Result<void> check_templates(const config::Rollouts& rollouts, const Tasks& tasks);
 }  // namespace corisco::rollouts

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# accept.sh BASE_URL [NAME...]: gives agents and clients (run.sh; all of them without names) one small task
+# each, at a server whose model can do it, such as `corisco serve configs/scripted.yaml`. One passes when it
+# exits with 0 and hello.txt holds hello. At a Corisco daemon each gets a rollout of its own and posts its
+# verdict as the reward. The last line is "N passed, N failed".
+#   CONCURRENT=n        so many run at once (1)
+#   PAUSE_SECONDS=n     the daemon is paused so long while they run; nobody may fail, or end, meanwhile
+#   SECONDS_MAX=n       of one agent, the pause aside (180)
+#   ADMIN_KEY, KEY      the daemon's admin key; the key to send outside rollouts
+source "$(dirname "$0")/../common.sh"
+[ $# -ge 1 ] || die "usage: accept.sh BASE_URL [NAME...]"
+base_url=${1%/}
+shift
+[ $# -gt 0 ] || set -- mini-swe-agent openhands opencode claude-code codex qwen-code openai-chat openai-chat-whole \
+  openai-responses openai-agents-chat openai-agents-responses litellm-openai litellm-anthropic anthropic
+pause=${PAUSE_SECONDS:-0}
+logs=$(mktemp -d)
+
+# post URL KEY BODY: prints the reply; fails where the server does not say 2xx.
+post() {
+  curl --silent --fail --max-time 20 -H "Authorization: Bearer $2" -H 'Content-Type: application/json' -d "$3" "$1"
+}
+# field NAME: of the JSON object on standard input.
+field() { python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"; }
+
+# What judges one: writes "ok" or why not into its verdict file.
+run_one() {
+  local name=$1 folder=$logs/$1 url=$base_url key=${KEY:-none} rollout="" status=0 verdict=ok started=$SECONDS
+  mkdir -p "$folder"
+  if rollout=$(post "$base_url/admin/rollouts" "${ADMIN_KEY:-none}" '{"task": {"id": "'"$name"'"}}'); then
+    url=$(field base_url <<<"$rollout") key=$(field api_key <<<"$rollout")
+    url=${url%/v1}
+  fi
+  KEY=$key timeout -k 5 $((pause + ${SECONDS_MAX:-180})) "$CORISCO_SOURCE/scripts/agents/run.sh" "$name" "$url" policy \
+    "$folder" >"$folder/output.txt" 2>&1 || status=$?
+  if [ "$status" != 0 ]; then verdict="exit status $status"
+  elif [ "$(cat "$folder/work/hello.txt" 2>/dev/null)" != hello ]; then verdict="no hello in hello.txt"
+  elif [ "$pause" -gt 0 ] && [ ! -e "$logs/resumed" ]; then verdict="ended during the pause"
+  fi
+  if [ -n "$rollout" ]; then
+    post "$(field reward_url <<<"$rollout")" "$key" \
+      '{"event_type": "reward", "data": {"value": '"$([ "$verdict" = ok ] && echo true || echo false)"'}}' >/dev/null &&
+      post "$base_url/admin/rollouts/$(field rollout_id <<<"$rollout")/attempt/$(field attempt <<<"$rollout")/finish" \
+        "${ADMIN_KEY:-none}" '' >/dev/null || verdict="$verdict; its rollout could not be finished"
+  fi
+  printf '%s' "$verdict" >"$folder/verdict"
+  printf '%-26s %-4s %4d s  %s\n' "$name" "$([ "$verdict" = ok ] && echo ok || echo FAIL)" $((SECONDS - started)) \
+    "$([ "$verdict" = ok ] || echo "$verdict: $folder/output.txt")"
+}
+
+# One batch: with a pause it begins before them, so that each one's first call is held, and ends in time.
+run_batch() {
+  rm -f "$logs/resumed"
+  [ "$pause" = 0 ] || post "$base_url/admin/pause" "${ADMIN_KEY:-none}" '' >/dev/null || die "could not pause $base_url"
+  local name
+  for name in "$@"; do run_one "$name" & done
+  if [ "$pause" -gt 0 ]; then
+    sleep "$pause"
+    touch "$logs/resumed"
+    post "$base_url/admin/resume" "${ADMIN_KEY:-none}" '' >/dev/null || die "could not resume $base_url"
+  fi
+  wait
+}
+
+names=("$@")
+for ((first = 0; first < ${#names[@]}; first += ${CONCURRENT:-1})); do
+  run_batch "${names[@]:first:${CONCURRENT:-1}}"
+done
+passed=0
+for name in "${names[@]}"; do
+  [ "$(cat "$logs/$name/verdict" 2>/dev/null)" != ok ] || passed=$((passed + 1))
+done
+echo "logs: $logs"
+echo "$passed passed, $((${#names[@]} - passed)) failed"
+[ "$passed" = "${#names[@]}" ]
