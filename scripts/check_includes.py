@@ -30,6 +30,7 @@ CONFINED = [
     (re.compile(r"^yaml-cpp/"), ("src/config/",)),
     (re.compile(r"^prometheus/"), ("src/metrics/",)),
     (re.compile(r"^CLI/"), ("src/app/",)),
+    (re.compile(r"^(openssl/ssl|boost/asio/ssl)"), ("src/gateway/tls.cc", "src/app/status.cc")),
     (re.compile(r"^boost/beast"), ("src/gateway/", "src/app/status.cc")),
     (re.compile(r"^nlohmann/"), ("src/gateway/", "src/rollouts/", "src/text/", "src/model/", "src/trainer/",
                                  "src/metrics/", "src/app/", "include/corisco/base/json.h", "src/base/json.cc")),

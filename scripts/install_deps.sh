@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that building and testing need, if any is missing: as root, through
 # sudo, or by saying what to install. Quick when nothing is missing.
+# Usage: install_deps.sh [PACKAGE ...]: those too, such as the compiler of scripts/fuzz.sh.
 source "$(dirname "$0")/common.sh"
 [ "$(uname -m)" = x86_64 ] || die "Corisco runs on x86-64 only so far; this is $(uname -m)"
 packages=(g++ cmake ninja-build ccache ca-certificates libboost1.81-dev nlohmann-json3-dev libspdlog-dev
   libyaml-cpp-dev libssl-dev libcli11-dev libgtest-dev libgmock-dev prometheus-cpp-dev
-  python3 python3-pip python3-venv procps)
+  python3 python3-pip python3-venv procps "$@")
 # Any cargo from 1.85 on serves; Debian 12 has one in the package cargo-web.
 cargo_is_new() { command -v cargo >/dev/null && [ "$(printf '1.85\n%s\n' "$(cargo --version | cut -d' ' -f2)" | sort -V | head -n1)" = 1.85 ]; }
 cargo_is_new || packages+=(cargo-web)

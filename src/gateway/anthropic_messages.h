@@ -16,7 +16,6 @@ class AnthropicMessages final : public WireFormat {
   }
   std::unique_ptr<ChatReply> start_reply(ReplyOrigin origin, const ChatRequest& request) const override;
   ErrorShape error_shape() const override { return ErrorShape::anthropic; }
-  std::string failure(const ApiError& error) const override;
   ApiError context_overflow(std::size_t prompt_tokens, std::uint32_t context_tokens_max) const override;
 };
 }  // namespace corisco::gateway

@@ -88,7 +88,8 @@ class AnthropicReply final : public ChatReply {
   std::string piece(std::uint32_t choice, const ChoicePiece& piece) override;
   std::string ending(std::uint32_t choice, const ChoiceStream& ended) override;
   std::string done(const Usage& usage) override;
-  std::string heartbeat() const override { return ping(); }
+  std::string heartbeat() override { return ping(); }
+  std::string failure(const ApiError& error) override;
   std::string whole(const std::vector<ChoiceStream>& choices, const std::vector<TokenId>& prompt_ids) override;
 
  private:
@@ -181,6 +182,10 @@ std::string AnthropicReply::ending(std::uint32_t, const ChoiceStream& ended) {
 
 std::string AnthropicReply::done(const Usage&) { return event({{"type", "message_stop"}}); }
 
+std::string AnthropicReply::failure(const ApiError& error) {
+  return cat("event: error\ndata: ", to_json(error, ErrorShape::anthropic), "\n\n");
+}
+
 std::string AnthropicReply::whole(const std::vector<ChoiceStream>& choices,
                                   const std::vector<TokenId>& prompt_ids) {
   const auto& ended = choices.front();
@@ -192,10 +197,6 @@ std::string AnthropicReply::whole(const std::vector<ChoiceStream>& choices,
 
 std::unique_ptr<ChatReply> AnthropicMessages::start_reply(ReplyOrigin origin, const ChatRequest&) const {
   return std::make_unique<AnthropicReply>(std::move(origin));
-}
-
-std::string AnthropicMessages::failure(const ApiError& error) const {
-  return cat("event: error\ndata: ", to_json(error, ErrorShape::anthropic), "\n\n");
 }
 
 // Claude Code reads both numbers; a prompt must leave room for one token at least.

@@ -62,6 +62,7 @@ const char* status_reason(int status) {
     case 100: return "Continue";
     case 200: return "OK";
     case 201: return "Created";
+    case 204: return "No Content";
     case 400: return "Bad Request";
     case 401: return "Unauthorized";
     case 403: return "Forbidden";
@@ -69,9 +70,12 @@ const char* status_reason(int status) {
     case 405: return "Method Not Allowed";
     case 408: return "Request Timeout";
     case 409: return "Conflict";
+    case 410: return "Gone";
     case 413: return "Content Too Large";
     case 414: return "URI Too Long";
     case 417: return "Expectation Failed";
+    case 421: return "Misdirected Request";
+    case 422: return "Unprocessable Content";
     case 429: return "Too Many Requests";
     case 431: return "Request Header Fields Too Large";
     case 500: return "Internal Server Error";
@@ -111,6 +115,13 @@ json in_anthropics_shape(const ApiError& error) {
   const char* type = anthropic_type(status_in(ErrorShape::anthropic, error));
   return {{"type", "error"}, {"error", {{"type", type}, {"message", error.message}}}};
 }
+
+json in_agent_lightnings_shape(const ApiError& error) {
+  if (error.status != 422) return {{"detail", error.message}};
+  json location = json::array({"body"});
+  if (!error.param.empty()) location.push_back(error.param);
+  return {{"detail", json::array({{{"type", error.code}, {"loc", location}, {"msg", error.message}}})}};
+}
 }  // namespace
 
 int status_in(ErrorShape shape, const ApiError& error) {
@@ -118,7 +129,11 @@ int status_in(ErrorShape shape, const ApiError& error) {
 }
 
 std::string to_json(const ApiError& error, ErrorShape shape) {
-  const json body = shape == ErrorShape::anthropic ? in_anthropics_shape(error) : in_openais_shape(error);
-  return json_text(body);
+  switch (shape) {
+    case ErrorShape::anthropic: return json_text(in_anthropics_shape(error));
+    case ErrorShape::agent_lightning: return json_text(in_agent_lightnings_shape(error));
+    case ErrorShape::openai: break;
+  }
+  return json_text(in_openais_shape(error));
 }
 }  // namespace corisco::gateway

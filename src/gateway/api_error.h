@@ -19,7 +19,7 @@ struct ApiError {
   bool is_final = false;           // the same again fails again: x-should-retry: false
 };
 
-enum class ErrorShape : std::uint8_t { openai, anthropic };
+enum class ErrorShape : std::uint8_t { openai, anthropic, agent_lightning };
 
 // A value, or why there is none.
 template <class T>
@@ -34,6 +34,7 @@ ApiError from_error(const Error& error);
 const char* status_reason(int status);
 //   openai     {"error":{"message","type","param","code"}}
 //   anthropic  {"type":"error","error":{"type","message"}}, the type named by the status
+//   agent_lightning  {"detail"}: the message; for a status of 422 a list of {"type","loc","msg"}
 std::string to_json(const ApiError& error, ErrorShape shape = ErrorShape::openai);
 // The error's status as the shape's API has it: Anthropic's says 529 where others say 503.
 int status_in(ErrorShape shape, const ApiError& error);

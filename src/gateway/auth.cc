@@ -32,12 +32,19 @@ ApiError unknown_attempt(AttemptKey attempt) {
 
 OrApiError<Caller> identify_by_path(AttemptKey attempt, const std::string& key, const Attempts& attempts) {
   if (key.empty()) return no_key();
-  auto state = attempts.by_path(attempt);
-  if (!state) return attempts.was_closed(attempt) ? closed_attempt(attempt) : unknown_attempt(attempt);
-  if (!equal_in_constant_time(key, state->key)) return wrong_key();
-  return Caller{std::move(state)};
+  auto found = find_attempt(attempt, attempts);
+  const auto* caller = std::get_if<Caller>(&found);
+  if (caller != nullptr && !equal_in_constant_time(key, caller->attempt->key)) return wrong_key();
+  return found;
 }
 }  // namespace
+
+OrApiError<Caller> find_attempt(AttemptKey attempt, const Attempts& attempts) {
+  if (auto state = attempts.by_path(attempt)) return Caller{std::move(state)};
+  return attempts.was_closed(attempt) ? closed_attempt(attempt) : unknown_attempt(attempt);
+}
+
+bool is_attempt_key(const std::string& key) { return starts_with(key, kAttemptKeyPrefix); }
 
 std::string presented_key(const Head& head) {
   if (const auto* authorization = head.field("authorization")) {
@@ -61,7 +68,7 @@ OrApiError<Caller> identify(const Route& route, const std::string& key, const At
                             const config::Gateway& options) {
   if (route.attempt) return identify_by_path(*route.attempt, key, attempts);
   if (auto state = attempts.by_key(key)) return Caller{std::move(state)};
-  if (starts_with(key, kAttemptKeyPrefix)) return wrong_key();
+  if (is_attempt_key(key)) return wrong_key();
   if (options.unscoped != "serve") return key.empty() ? no_key() : wrong_key();
   if (!options.static_key.empty() && !equal_in_constant_time(key, options.static_key))
     return key.empty() ? no_key() : wrong_key();

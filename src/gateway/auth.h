@@ -24,6 +24,10 @@ bool equal_in_constant_time(std::string_view a, std::string_view b);
 // Model routes and events. The path form needs the key of that attempt.
 OrApiError<Caller> identify(const Route& route, const std::string& key, const Attempts& attempts,
                             const config::Gateway& options);
+// An open attempt, or why it can't be called: it has ended, or there is none.
+OrApiError<Caller> find_attempt(AttemptKey attempt, const Attempts& attempts);
+// Whether it looks like an attempt's key.
+bool is_attempt_key(const std::string& key);
 // Admin routes: the admin key, or from loopback if there is none. An attempt's key never opens them.
 OrApiError<Caller> identify_admin(const std::string& key, bool is_loopback, const Attempts& attempts,
                                   const config::Gateway& options);

@@ -7,13 +7,14 @@
 #include "corisco/base/strings.h"
 #include "corisco/gateway/server.h"
 #include "gateway/gateway_metrics.h"
+#include "gateway/system_folding.h"
 #include "gateway/text_worker.h"
 
 namespace corisco::gateway {
 struct CallContext {
   CallContext(const ServerParts& server_parts, std::uint64_t process_number)
       : parts(server_parts), worker(*server_parts.io), metrics(*server_parts.metrics),
-        next_call(server_parts.first_call_id), process(process_number) {}
+        folding(*server_parts.chat_template), next_call(server_parts.first_call_id), process(process_number) {}
 
   RequestId new_sequence() { return RequestId{next_sequence++}; }
   CallId new_call() { return CallId{next_call++}; }
@@ -23,6 +24,7 @@ struct CallContext {
   const ServerParts& parts;
   TextWorker worker;
   GatewayMetrics metrics;
+  SystemFolding folding;                 // of what the chat template takes
   std::uint64_t next_sequence = 1;       // in the engine
   std::uint64_t next_call;
   std::uint64_t next_request = 1;        // over HTTP

@@ -1,9 +1,12 @@
-// The stages of a chat call, in their order. What is recorded and how it ends: chat_call_end.cc.
+// The stages of a chat call, in their order. Its attempt's caps: chat_call_caps.cc. What is recorded and
+// how it ends: chat_call_end.cc.
 #include "gateway/chat_call.h"
 
 #include <algorithm>
 
 #include "corisco/base/log.h"
+#include "gateway/model_names.h"
+#include "gateway/responses_recall.h"
 
 namespace corisco::gateway {
 namespace asio = boost::asio;
@@ -38,7 +41,8 @@ asio::awaitable<void> ChatCall::run(std::string body) {
 
 asio::awaitable<ChatCall::Failure> ChatCall::answer(std::string body) {
   if (auto failure = co_await parse(std::move(body))) co_return failure;
-  if (auto failure = admit()) co_return failure;
+  if (!admit()) co_return co_await end_harness();
+  if (auto failure = co_await keep_to_rate()) co_return failure;
   if (auto failure = co_await pass_gate()) co_return failure;
   if (auto failure = co_await prepare()) co_return failure;
   if (auto failure = submit()) co_return failure;
@@ -54,27 +58,11 @@ asio::awaitable<ChatCall::Failure> ChatCall::parse(std::string body) {
   auto parsed = co_await context_.worker.run(size, std::move(work));
   if (auto* error = std::get_if<ApiError>(&parsed)) co_return std::move(*error);
   request_ = std::move(std::get<ChatRequest>(parsed));
+  if (auto unknown = unknown_model(parts_.config->gateway, request_.model)) co_return unknown;
   const auto& model = request_.model.empty() ? parts_.model_name : request_.model;
   wire_ = format_.start_reply({reply_.request_id(), model, started_unix_seconds_, parts_.tokenizer}, request_);
+  if (auto failure = co_await recall_earlier(context_, request_, attempt_.get())) co_return failure;
   co_return interrupted();
-}
-
-ChatCall::Failure ChatCall::admit() {
-  if (!attempt_) return std::nullopt;
-  auto& summary = attempt_->summary;
-  const auto cap = parts_.config->gateway.calls_per_attempt_max;
-  if (summary.num_calls >= cap) {
-    summary.hit_call_cap = true;
-    auto error = from_error(
-        {Code::overloaded, cat("this rollout may call the model ", cap, " times and has done so")});
-    error.code = "call_cap_reached";
-    error.retry_after_seconds = 0;
-    error.is_final = true;
-    return error;
-  }
-  ++summary.num_calls;
-  turn_ = attempt_->next_turn++;
-  return std::nullopt;
 }
 
 asio::awaitable<ChatCall::Failure> ChatCall::pass_gate() {
@@ -118,6 +106,7 @@ void ChatCall::note_continuation() {
 }
 
 asio::awaitable<ChatCall::Parsers> ChatCall::make_parsers() {
+  if (request_.is_completion()) co_return Parsers(request_.num_choices);   // all of it is text
   const bool reads_calls = request_.reads_tool_calls && !parts_.reply_syntax.tool_parser.empty();
   const auto tools_json = reads_calls ? request_.tools_json : std::string();
   const auto size = tools_json.size();
@@ -251,9 +240,10 @@ void ChatCall::cancel(Choice& choice) {
   if (const auto sequence = std::exchange(choice.sequence, std::nullopt)) parts_.generator->cancel(*sequence);
 }
 
-asio::awaitable<void> ChatCall::wait() {
-  const bool is_notified = co_await signal_.wait_until(next_heartbeat_);
-  if (is_notified) co_return;
+asio::awaitable<void> ChatCall::wait(TimePoint until) {
+  const auto deadline = std::min(until, next_heartbeat_);
+  const bool is_notified = co_await signal_.wait_until(deadline);
+  if (is_notified || deadline < next_heartbeat_) co_return;
   next_heartbeat_ = real_clock().now() + parts_.heartbeat;
   co_await send_heartbeat();
 }

@@ -44,7 +44,9 @@ class ChatCall {
 
   boost::asio::awaitable<Failure> answer(std::string body);
   boost::asio::awaitable<Failure> parse(std::string body);
-  Failure admit();
+  bool admit();
+  boost::asio::awaitable<Failure> keep_to_rate();
+  boost::asio::awaitable<Failure> end_harness();
   boost::asio::awaitable<Failure> pass_gate();
   boost::asio::awaitable<Failure> prepare();
   void note_continuation();
@@ -58,16 +60,19 @@ class ChatCall {
   boost::asio::awaitable<Failure> take(std::uint32_t choice, GenerateDelta delta);
   boost::asio::awaitable<Failure> flush();
   boost::asio::awaitable<Failure> deliver();
+  // The whole reply, or a stream's last bytes. False: the peer is gone.
+  boost::asio::awaitable<bool> send_last(const std::vector<ChoiceStream>& streams, Usage usage);
 
   Call make_call(std::uint32_t choice);
+  bool is_side_call() const;
   boost::asio::awaitable<Failure> record(std::uint32_t choice);
   boost::asio::awaitable<void> abandon();
   boost::asio::awaitable<void> tell(ApiError error);
   void note_machine_error(const Error& error);
   void mark_recorded(bool is_delivered);
 
-  // Consumes nothing; returns when notified or after a sign of life was sent.
-  boost::asio::awaitable<void> wait();
+  // Consumes nothing; returns when notified, after a sign of life was sent, or at the moment.
+  boost::asio::awaitable<void> wait(TimePoint until = TimePoint::max());
   boost::asio::awaitable<void> send_heartbeat();
   Failure interrupted() const;
   void cancel(Choice& choice);
@@ -86,6 +91,7 @@ class ChatCall {
   double started_unix_seconds_;
   std::uint64_t number_;                     // among the attempt's running calls
   std::uint32_t turn_ = 0;
+  bool is_beside_first_turn_ = false;        // no call with tools had its reply when this one came
   bool is_held_ = false;
   coordinator::Gate::Pass pass_;
   ChatRequest request_;

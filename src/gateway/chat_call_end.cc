@@ -19,12 +19,22 @@ Call ChatCall::make_call(std::uint32_t choice) {
   call.tokens = from.stream.tokens();
   call.finish = from.stream.finish().value_or(FinishReason::aborted);
   call.temperature = from.sampling.temperature;
-  call.is_trainable = attempt_ && attempt_->opening.mode == Mode::train && from.sampling.temperature > 0;
+  const bool is_side = is_side_call();
+  if (is_side) context_.metrics.side_calls.add();
+  call.is_trainable = attempt_ && attempt_->opening.mode == Mode::train && from.sampling.temperature > 0 &&
+                      (!is_side || parts_.config->gateway.train_side_calls);
   call.request_json = request_.sent_messages_json;
   call.reply_text = from.stream.text();
   call.parse_errors = from.stream.parse_errors();
   call.started_unix_seconds = started_unix_seconds_;
   return call;
+}
+
+// What a harness with tools asks without them while its first turn is under way, in a conversation of its
+// own: a title, a topic. Later such calls are its work: they compact a history, or are a sub-agent's.
+bool ChatCall::is_side_call() const {
+  return attempt_ && attempt_->has_tools && is_beside_first_turn_ && request_.tools_json.empty() &&
+         prompt_.match.node == nullptr;
 }
 
 asio::awaitable<ChatCall::Failure> ChatCall::record(std::uint32_t choice) {
@@ -40,6 +50,7 @@ asio::awaitable<ChatCall::Failure> ChatCall::record(std::uint32_t choice) {
     co_return from_error(result.error());
   }
   recorded_.push_back(id);
+  if (attempt_ && !request_.tools_json.empty()) attempt_->has_answered_tools = true;
   if (attempt_)
     attempt_->calls.add(prompt_.match, prompt_.tail_text, prompt_.tail_ids,
                         parts_.tokenizer->decode(reply_ids, true), reply_ids, id);
@@ -54,25 +65,29 @@ asio::awaitable<ChatCall::Failure> ChatCall::deliver() {
     });
   if (auto failure = interrupted()) co_return failure;
   std::vector<ChoiceStream> streams;
-  Usage usage{prompt_.ids.size(), 0};
+  Usage usage;
+  usage.prompt_tokens = prompt_.ids.size();
   for (auto& choice : choices_) {
-    usage.completion_tokens += choice.stream.tokens().size();
+    usage.add(choice.stream);
     streams.push_back(std::move(choice.stream));
   }
-  bool is_delivered = false;
-  if (request_.is_stream) {
-    unsent_ += wire_->done(usage);
-    is_delivered = co_await reply_.end(std::exchange(unsent_, {}));
-  } else if (reply_.has_begun()) {
-    is_delivered = co_await reply_.end(wire_->whole(streams, prompt_.ids));
-  } else {
-    Reply reply;
-    reply.body = wire_->whole(streams, prompt_.ids);
-    is_delivered = co_await reply_.whole(std::move(reply));
-  }
+  const bool is_delivered = co_await send_last(streams, usage);
   if (attempt_ && is_delivered) ++attempt_->summary.num_delivered;
   mark_recorded(is_delivered);
   co_return std::nullopt;
+}
+
+asio::awaitable<bool> ChatCall::send_last(const std::vector<ChoiceStream>& streams, Usage usage) {
+  if (request_.is_stream) {
+    unsent_ += wire_->done(usage);
+    if (attempt_) wire_->remember(attempt_->responses);
+    co_return co_await reply_.end(std::exchange(unsent_, {}));
+  }
+  Reply reply;
+  reply.body = wire_->whole(streams, prompt_.ids);
+  if (attempt_) wire_->remember(attempt_->responses);
+  if (reply_.has_begun()) co_return co_await reply_.end(std::move(reply.body));
+  co_return co_await reply_.whole(std::move(reply));
 }
 
 // After a failure: nothing is generated any more, and what was sampled until now is kept.
@@ -96,7 +111,7 @@ asio::awaitable<void> ChatCall::tell(ApiError error) {
   if (!reply_.has_begun()) {
     co_await reply_.whole(error_reply(error, format_.error_shape()));
   } else if (request_.is_stream) {
-    co_await reply_.end(format_.failure(error));
+    co_await reply_.end(std::exchange(unsent_, {}) + wire_->failure(error));
   } else {
     co_await reply_.end(to_json(error, format_.error_shape()));
   }

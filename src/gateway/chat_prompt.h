@@ -1,5 +1,5 @@
-// From a chat request to prompt ids: rendered, then continued from the attempt's earlier calls
-// where the text goes on from one, else encoded as a whole.
+// From a request to prompt ids: messages rendered, or a completion's prompt as it came; then continued
+// from the attempt's earlier calls where it goes on from one, else encoded as a whole.
 #pragma once
 #include <boost/asio/awaitable.hpp>
 #include <string>
@@ -14,7 +14,7 @@ namespace corisco::gateway {
 struct Prompt {
   std::vector<TokenId> ids;              // match.ids, then tail_ids
   CallTree::Match match;
-  std::string tail_text;                 // what the rendering adds
+  std::string tail_text;                 // what it adds
   std::vector<TokenId> tail_ids;
 };
 // attempt: null outside any rollout; kept alive by the caller.

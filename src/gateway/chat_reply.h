@@ -5,12 +5,21 @@
 #include <string>
 #include <vector>
 
+#include "gateway/api_error.h"
 #include "gateway/choice_stream.h"
 
 namespace corisco::gateway {
+class ResponseStore;
+
 struct Usage {
   std::size_t prompt_tokens = 0;
   std::size_t completion_tokens = 0;     // of all choices, end tokens included
+  std::size_t reasoning_tokens = 0;      // of those, as ChoiceStream counts them
+
+  void add(const ChoiceStream& choice) {
+    completion_tokens += choice.tokens().size();
+    reasoning_tokens += choice.num_reasoning_tokens();
+  }
 };
 
 // What a reply says of itself.
@@ -31,10 +40,16 @@ class ChatReply {
   virtual std::string ending(std::uint32_t choice, const ChoiceStream& ended) = 0;
   virtual std::string done(const Usage& usage) = 0;
   // At any moment of a stream, before its opening too; changes nothing for a client.
-  virtual std::string heartbeat() const = 0;
+  virtual std::string heartbeat() = 0;
+  // The last bytes of a stream that fails after its head was sent.
+  virtual std::string failure(const ApiError& error) = 0;
 
   // Not a stream.
   virtual std::string whole(const std::vector<ChoiceStream>& choices,
                             const std::vector<TokenId>& prompt_ids) = 0;
+
+  // Keeps what later requests of the attempt may go on from; after all of the reply's texts are made,
+  // before the last is sent.
+  virtual void remember(ResponseStore&) {}
 };
 }  // namespace corisco::gateway

@@ -3,6 +3,7 @@
 // the result and is not supported.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,10 +18,18 @@ struct ClientSampling {
   std::optional<std::int64_t> seed;
 };
 
+struct ResponsesTurn;
+
 struct ChatRequest {
   std::string model;                     // any name; empty: none was sent
   std::string messages_json;             // for the template: in OpenAI's form, contents are texts
   std::string sent_messages_json;        // as they came
+  // A completion's prompt, in place of messages: text, or ids taken as they are. No template renders
+  // it, and the reply is text as sampled.
+  std::optional<std::string> prompt_text;
+  std::vector<TokenId> prompt_ids;
+  bool adds_prompt_prefix = true;        // before prompt_text, what the tokenizer puts before a text
+  bool is_completion() const { return prompt_text.has_value() || !prompt_ids.empty(); }
   std::string tools_json;                // in OpenAI's form; empty: none
   bool reads_tool_calls = true;          // false: the client wants none (tool_choice "none")
   std::string template_kwargs_json;      // chat_template_kwargs; empty: none
@@ -35,6 +44,7 @@ struct ChatRequest {
   std::vector<std::string> stop_strings;
   std::vector<TokenId> stop_ids;
   ClientSampling sampling;
+  std::shared_ptr<ResponsesTurn> responses;   // what only the Responses API has; null: another format
 };
 
 struct ChatLimits {

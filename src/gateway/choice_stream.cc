@@ -7,6 +7,19 @@
 #include "corisco/base/strings.h"
 
 namespace corisco::gateway {
+namespace {
+using Kind = tool_calls::Event::Kind;
+
+// Neighbours of one kind become one part.
+void append(std::vector<ReplyPart>& parts, const ReplyPart& part) {
+  const bool is_joined = part.kind == Kind::text || part.kind == Kind::reasoning || part.kind == Kind::arguments;
+  if (is_joined && !parts.empty() && parts.back().kind == part.kind && parts.back().is_broken == part.is_broken)
+    parts.back().text += part.text;
+  else
+    parts.push_back(part);
+}
+}  // namespace
+
 ChoiceStream::ChoiceStream(std::shared_ptr<const text::Tokenizer> tokenizer,
                            std::vector<std::string> stop_strings, std::vector<TokenId> hidden_ids,
                            ReplyReading reading)
@@ -39,55 +52,50 @@ std::string ChoiceStream::call_id(int index) const {
   return id;
 }
 
-void ChoiceStream::keep(const ReplyPart& part) {
-  using Kind = tool_calls::Event::Kind;
-  const bool is_joined = part.kind == Kind::text || part.kind == Kind::reasoning || part.kind == Kind::arguments;
-  if (is_joined && !parts_.empty() && parts_.back().kind == part.kind && parts_.back().is_broken == part.is_broken) {
-    parts_.back().text += part.text;
-  } else {
-    parts_.push_back(part);
-  }
+void ChoiceStream::understand(const std::string& text, ChoicePiece& piece) {
+  piece.text += text;
+  if (reading_.parser) take(reading_.parser->push(text), piece);
+  else if (!text.empty()) take({{Kind::text, text, -1, false}}, piece);
 }
 
-// What the text means; after the last of it, with what was held back.
-std::vector<ReplyPart> ChoiceStream::understand(const std::string& text) {
-  using tool_calls::Event;
-  std::vector<Event> events;
-  if (!reading_.parser) {
-    if (!text.empty()) events.push_back({Event::Kind::text, text, -1, false});
-  } else {
-    events = reading_.parser->push(text);
-    auto last = finish_ ? reading_.parser->finish() : std::vector<Event>();
-    events.insert(events.end(), std::make_move_iterator(last.begin()), std::make_move_iterator(last.end()));
-  }
-  std::vector<ReplyPart> parts;
+void ChoiceStream::take(std::vector<tool_calls::Event> events, ChoicePiece& piece) {
   for (auto& event : events) {
-    if (event.kind == Event::Kind::parse_error) {
+    if (event.kind == Kind::parse_error) {
       repeats_call_ = event.index >= 0;
       parse_errors_.push_back(std::move(event.text));
       continue;
     }
-    if (event.kind == Event::Kind::text) event.is_broken = event.is_broken && repeats_call_;
+    if (event.kind == Kind::text) event.is_broken = event.is_broken && repeats_call_;
     ReplyPart part{std::move(event), {}};
-    if (part.kind == Event::Kind::call_begin) {
+    if (part.kind == Kind::call_begin) {
       has_calls_ = true;
       part.call_id = call_id(part.index);
     }
-    keep(part);
-    parts.push_back(std::move(part));
+    append(parts_, part);
+    append(piece.parts, part);
   }
-  return parts;
+}
+
+ChoicePiece ChoiceStream::say(std::string text) {
+  ChoicePiece piece;
+  piece.text = text_ = std::move(text);
+  take({{Kind::text, text_, -1, false}}, piece);
+  finish_ = FinishReason::stop;
+  return piece;
 }
 
 ChoicePiece ChoiceStream::push(GenerateDelta delta) {
   ChoicePiece piece;
   if (finish_) return piece;
-  for (const auto& token : delta.tokens) piece.text += show(token.id);
+  for (const auto& token : delta.tokens) {
+    understand(show(token.id), piece);
+    if (!parts_.empty() && parts_.back().kind == Kind::reasoning) ++num_reasoning_tokens_;
+  }
   finish_ = delta.finish;
-  if (finish_) piece.text += rest();
+  if (finish_) understand(rest(), piece);
   if (is_stopped_) finish_ = FinishReason::stop;
+  if (finish_ && reading_.parser) take(reading_.parser->finish(), piece);
   text_ += piece.text;
-  piece.parts = understand(piece.text);
   tokens_.insert(tokens_.end(), delta.tokens.begin(), delta.tokens.end());
   top_logprobs_.insert(top_logprobs_.end(), delta.top_logprobs.begin(), delta.top_logprobs.end());
   piece.tokens = std::move(delta.tokens);

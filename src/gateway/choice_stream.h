@@ -42,6 +42,8 @@ class ChoiceStream {
   // A delta without an error. After a stop string is complete the choice is finished, whatever the
   // generator says later.
   ChoicePiece push(GenerateDelta delta);
+  // The whole reply, made by the gateway itself: text without tokens, and a normal end.
+  ChoicePiece say(std::string text);
 
   const std::vector<SampledToken>& tokens() const { return tokens_; }
   const std::vector<std::vector<TopLogprob>>& top_logprobs() const { return top_logprobs_; }
@@ -50,6 +52,8 @@ class ChoiceStream {
   const std::vector<ReplyPart>& parts() const { return parts_; }
   bool has_calls() const { return has_calls_; }
   const std::vector<std::string>& parse_errors() const { return parse_errors_; }
+  // Tokens after which the reply was in its reasoning; its closing tag and blanks after that count.
+  std::size_t num_reasoning_tokens() const { return num_reasoning_tokens_; }
   std::optional<FinishReason> finish() const { return finish_; }
   // That ended it; empty: something else did, or it goes on.
   const std::string& stop_string() const { return stop_string_; }
@@ -58,9 +62,9 @@ class ChoiceStream {
   std::string show(TokenId id);
   std::string shown_of(text::StopStrings::Piece piece);
   std::string rest();
-  std::vector<ReplyPart> understand(const std::string& text);
+  void understand(const std::string& text, ChoicePiece& piece);
+  void take(std::vector<tool_calls::Event> events, ChoicePiece& piece);
   std::string call_id(int index) const;
-  void keep(const ReplyPart& part);
 
   std::vector<TokenId> hidden_ids_;
   text::Detokenizer detokenizer_;
@@ -73,6 +77,7 @@ class ChoiceStream {
   ReplyReading reading_;
   bool repeats_call_ = false;            // broken text that comes now is that of a call already shown
   std::vector<ReplyPart> parts_;
+  std::size_t num_reasoning_tokens_ = 0;
   bool has_calls_ = false;
   std::vector<std::string> parse_errors_;
   std::optional<FinishReason> finish_;

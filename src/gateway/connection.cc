@@ -16,57 +16,72 @@ namespace {
 constexpr std::size_t kReadAheadMin = 65536;
 }
 
-Connection::Connection(asio::ip::tcp::socket socket, CallContext& context, Router& router)
-    : executor_(socket.get_executor()), socket_(std::move(socket)), context_(context), router_(router),
-      inbox_(socket_, std::max<std::size_t>(kReadAheadMin,
-                                            context.parts.config->gateway.header_bytes_max + 8)),
+Connection::Connection(std::unique_ptr<Transport> transport, CallContext& context, Router& router)
+    : executor_(transport->socket().get_executor()), transport_(std::move(transport)), context_(context),
+      router_(router), inbox_(*transport_, std::max<std::size_t>(
+                                               kReadAheadMin, context.parts.config->gateway.header_bytes_max + 8)),
       stall_(executor_) {
   boost::system::error_code ignored;     // the connection works without these, only slower
-  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-  socket_.set_option(asio::socket_base::keep_alive(true), ignored);
-  socket_.non_blocking(true, ignored);
-  const auto remote = socket_.remote_endpoint(ignored);
+  auto& socket = transport_->socket();
+  socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+  socket.set_option(asio::socket_base::keep_alive(true), ignored);
+  socket.non_blocking(true, ignored);
+  const auto remote = socket.remote_endpoint(ignored);
   is_loopback_ = !ignored && remote.address().is_loopback();
 }
 
 asio::awaitable<void> Connection::serve() {
-  inbox_.start(weak_from_this());
-  RequestReader reader(inbox_, context_.parts.config->gateway);
-  bool goes_on = true;
-  while (goes_on && !is_cut_) goes_on = co_await serve_one(reader);
-  co_await linger();
+  const bool is_open = co_await open();
+  if (is_open) {
+    inbox_.start(weak_from_this());
+    RequestReader reader(inbox_, context_.parts.config->gateway);
+    bool goes_on = true;
+    while (goes_on && !is_cut_) goes_on = co_await serve_one(reader);
+    co_await linger();
+  }
   cut();
+}
+
+// A handshake may take as long as a head.
+asio::awaitable<bool> Connection::open() {
+  cut_after(context_.parts.config->gateway.header_seconds_max);
+  const auto error = co_await transport_->open();
+  cancel_cut();
+  if (error) context_.metrics.refused("tls_handshake");
+  co_return !error && !is_cut_;
 }
 
 asio::awaitable<bool> Connection::serve_one(RequestReader& reader) {
   auto outcome = co_await reader.read_head();
-  if (const auto* error = std::get_if<ApiError>(&outcome)) co_await refuse(nullptr, *error, ErrorShape::openai);
+  if (const auto* error = std::get_if<ApiError>(&outcome)) {
+    ReplyWriter reply(*this, nullptr, context_.new_request_id());
+    co_await refuse(reply, *error, ErrorShape::openai);
+  }
   if (!std::holds_alternative<Head>(outcome)) co_return false;
   const Head head = std::move(std::get<Head>(outcome));
   auto plan = router_.plan(head, is_loopback_);
-  if (plan.refusal && head.expects_continue) {       // the client would send its body for nothing
-    ReplyWriter reply(*this, nullptr, context_.new_request_id());
-    co_await router_.answer(std::move(plan), head, {}, reply);
-    co_return false;
-  }
-  auto body = co_await reader.read_body(head, plan.body_bytes_max,
-                                        [this] { return write("HTTP/1.1 100 Continue\r\n\r\n"); });
-  if (const auto* error = std::get_if<ApiError>(&body)) {
-    if (plan.refusal && error->status == 413) {      // the refusal says more than the size
-      ReplyWriter reply(*this, nullptr, context_.new_request_id());
-      co_await router_.answer(std::move(plan), head, {}, reply);
-    } else {
-      co_await refuse(&head, *error, error_shape_of(plan.route.kind));
-    }
-  }
-  if (!std::holds_alternative<std::string>(body)) co_return false;
   ReplyWriter reply(*this, &head, context_.new_request_id());
-  co_await router_.answer(std::move(plan), head, std::move(std::get<std::string>(body)), reply);
+  reply.add_to_head(plan.headers);
+  std::string text;
+  if (plan.refusal && head.expects_continue) {       // the client would send its body for nothing
+    reply.close_after();
+  } else {
+    auto body = co_await reader.read_body(head, plan.body_bytes_max,
+                                          [this] { return write("HTTP/1.1 100 Continue\r\n\r\n"); });
+    if (std::holds_alternative<EndOfRequests>(body)) co_return false;
+    const auto* error = std::get_if<ApiError>(&body);
+    if (error != nullptr) reply.close_after();
+    if (error != nullptr && !(plan.refusal && error->status == 413)) {   // a refusal says more than the size
+      co_await refuse(reply, *error, error_shape_of(plan.route.kind));
+      co_return false;
+    }
+    if (error == nullptr) text = std::move(std::get<std::string>(body));
+  }
+  co_await router_.answer(std::move(plan), head, std::move(text), reply);
   co_return reply.has_begun() && reply.keeps_alive();
 }
 
-asio::awaitable<void> Connection::refuse(const Head* head, ApiError error, ErrorShape shape) {
-  ReplyWriter reply(*this, head, context_.new_request_id());
+asio::awaitable<void> Connection::refuse(ReplyWriter& reply, ApiError error, ErrorShape shape) {
   reply.close_after();
   context_.metrics.refused(error.code);
   context_.metrics.answered(RouteKind::unknown, error.status);
@@ -77,8 +92,7 @@ asio::awaitable<void> Connection::refuse(const Head* head, ApiError error, Error
 // kernel send a reset that can destroy the reply on its way.
 asio::awaitable<void> Connection::linger() {
   if (is_gone()) co_return;
-  boost::system::error_code ignored;
-  socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  transport_->end_writing();
   const auto deadline = real_clock().now() + std::chrono::seconds(1);
   for (auto wake = Inbox::Wake::more; wake == Inbox::Wake::more && real_clock().now() < deadline;) {
     inbox_.consume(inbox_.bytes().size());
@@ -91,12 +105,11 @@ void Connection::cut() {
   is_cut_ = true;
   stall_.cancel();
   boost::system::error_code ignored;
-  socket_.close(ignored);
+  transport_->socket().close(ignored);
   inbox_.leave();
 }
 
-void Connection::watch_write() {
-  const auto seconds = context_.parts.config->gateway.write_seconds_max;
+void Connection::cut_after(std::uint32_t seconds) {
   stall_.expires_after(std::chrono::seconds(seconds));
   stall_.async_wait([self = weak_from_this()](boost::system::error_code error) {
     const auto connection = self.lock();
@@ -106,18 +119,20 @@ void Connection::watch_write() {
   });
 }
 
+void Connection::cancel_cut() { stall_.expires_at(std::chrono::steady_clock::time_point::max()); }
+
 asio::awaitable<bool> Connection::write(std::string bytes) {
   std::size_t sent = 0;
   while (sent < bytes.size()) {
     if (is_cut_) co_return false;
     boost::system::error_code error;
     const auto rest = asio::buffer(bytes.data() + sent, bytes.size() - sent);
-    sent += socket_.write_some(rest, error);
+    sent += transport_->write_some(rest, error);
     if (error == asio::error::would_block || error == asio::error::try_again) {
-      watch_write();
-      std::tie(error) = co_await socket_.async_wait(asio::ip::tcp::socket::wait_write,
-                                                    asio::as_tuple(asio::use_awaitable));
-      stall_.expires_at(std::chrono::steady_clock::time_point::max());
+      cut_after(context_.parts.config->gateway.write_seconds_max);
+      std::tie(error) = co_await transport_->socket().async_wait(asio::ip::tcp::socket::wait_write,
+                                                                 asio::as_tuple(asio::use_awaitable));
+      cancel_cut();
     }
     if (error) {
       cut();

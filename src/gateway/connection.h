@@ -1,8 +1,7 @@
-// One TCP connection: request after request, each read, answered, written with a deadline.
+// One connection: request after request, each read, answered, written with a deadline.
 // Lives as long as its coroutine. Io thread only.
 #pragma once
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <memory>
@@ -12,12 +11,13 @@
 #include "gateway/peer.h"
 #include "gateway/request_reader.h"
 #include "gateway/router.h"
+#include "gateway/transport.h"
 
 namespace corisco::gateway {
 class Connection final : public Peer, public std::enable_shared_from_this<Connection> {
  public:
   // context and router outlive it.
-  Connection(boost::asio::ip::tcp::socket socket, CallContext& context, Router& router);
+  Connection(std::unique_ptr<Transport> transport, CallContext& context, Router& router);
   // Until the peer leaves, an error ends it, or cut() is called.
   boost::asio::awaitable<void> serve();
   // Closes at once; a request in hand sees its peer gone.
@@ -30,16 +30,18 @@ class Connection final : public Peer, public std::enable_shared_from_this<Connec
 
  private:
   boost::asio::awaitable<bool> serve_one(RequestReader& reader);   // false: no further request
-  boost::asio::awaitable<void> refuse(const Head* head, ApiError error, ErrorShape shape);
+  boost::asio::awaitable<bool> open();
+  boost::asio::awaitable<void> refuse(ReplyWriter& reply, ApiError error, ErrorShape shape);
   boost::asio::awaitable<void> linger();
-  void watch_write();
+  void cut_after(std::uint32_t seconds);
+  void cancel_cut();
 
   boost::asio::any_io_executor executor_;
-  boost::asio::ip::tcp::socket socket_;
+  std::unique_ptr<Transport> transport_;
   CallContext& context_;
   Router& router_;
   Inbox inbox_;
-  boost::asio::steady_timer stall_;      // of the write under way
+  boost::asio::steady_timer stall_;      // of the handshake or write under way
   bool is_loopback_ = false;
   bool is_cut_ = false;
 };

@@ -1,5 +1,7 @@
 #include "gateway/continuation.h"
 
+#include <algorithm>
+
 #include "corisco/base/strings.h"
 
 namespace corisco::gateway {
@@ -19,17 +21,19 @@ CallTree& CallTree::operator=(CallTree&&) noexcept = default;
 bool CallTree::empty() const { return root_->children.empty(); }
 
 namespace {
-// The deepest node below this one whose text the rendering has from offset on. Depth is the number
-// of turns, which the cap of calls per attempt bounds.
-template <class Node>
-const Node* deepest(const Node& node, std::string_view rendering, std::size_t offset,
-                    std::size_t& covered) {
+// The deepest node below this one whose part (text or ids) the whole has from offset on. Depth is the
+// number of turns, which the cap of calls per attempt bounds.
+template <class Node, class Part>
+const Node* deepest(const Node& node, Part Node::*part_of, std::span<const typename Part::value_type> whole,
+                    std::size_t offset, std::size_t& covered) {
   const Node* best = &node;
   covered = offset;
   for (const auto& child : node.children) {
-    if (!starts_with(rendering.substr(offset), child->text)) continue;
+    const Part& part = (*child).*part_of;
+    const auto rest = whole.subspan(offset);
+    if (rest.size() < part.size() || !std::equal(part.begin(), part.end(), rest.begin())) continue;
     std::size_t reached = 0;
-    const auto* found = deepest<Node>(*child, rendering, offset + child->text.size(), reached);
+    const auto* found = deepest<Node>(*child, part_of, whole, offset + part.size(), reached);
     if (reached <= covered) continue;
     best = found;
     covered = reached;
@@ -39,13 +43,23 @@ const Node* deepest(const Node& node, std::string_view rendering, std::size_t of
 }  // namespace
 
 CallTree::Match CallTree::find(std::string_view rendering) const {
+  std::size_t covered = 0;
+  return match_of(*deepest<Node>(*root_, &Node::text, rendering, 0, covered));
+}
+
+CallTree::Match CallTree::find(std::span<const TokenId> ids) const {
+  std::size_t covered = 0;
+  return match_of(*deepest<Node>(*root_, &Node::ids, ids, 0, covered));
+}
+
+CallTree::Match CallTree::match_of(const Node& found) const {
   Match match;
-  const auto* found = deepest<Node>(*root_, rendering, 0, match.text_bytes);
-  if (found == root_.get()) return match;
-  match.node = found;
+  if (&found == root_.get()) return match;
+  match.node = &found;
   std::vector<const Node*> path;
-  for (const auto* node = found; node != nullptr; node = node->parent) path.push_back(node);
+  for (const auto* node = &found; node != nullptr; node = node->parent) path.push_back(node);
   for (auto node = path.rbegin(); node != path.rend(); ++node) {
+    match.text_bytes += (*node)->text.size();
     match.ids.insert(match.ids.end(), (*node)->ids.begin(), (*node)->ids.end());
     if (*node != root_.get()) match.calls.push_back((*node)->call);
   }

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,8 @@ class CallTree {
   };
   // The longest earlier prompt with its reply that the rendering begins with.
   Match find(std::string_view rendering) const;
+  // The same for a prompt that came as ids; text_bytes is then that of the ids' text.
+  Match find(std::span<const TokenId> ids) const;
 
   // A finished call: it went on from match (as find gave it), with tail_text encoded as tail_ids;
   // reply_text is its reply decoded with control tokens kept.
@@ -39,6 +42,8 @@ class CallTree {
   bool empty() const;
 
  private:
+  Match match_of(const Node& found) const;
+
   std::unique_ptr<Node> root_;
 };
 }  // namespace corisco::gateway

@@ -11,7 +11,10 @@ GatewayMetrics::GatewayMetrics(metrics::Registry& registry)
       connections(registry.gauge("corisco_gateway_connections")),
       request_seconds(registry.histogram("corisco_gateway_request_seconds")),
       held_seconds(registry.histogram("corisco_gateway_held_seconds")),
-      undelivered(registry.counter("corisco_gateway_undelivered_calls_total")), registry_(registry) {}
+      undelivered(registry.counter("corisco_gateway_undelivered_calls_total")),
+      rate_held(registry.counter("corisco_gateway_rate_held_calls_total")),
+      final_turns(registry.counter("corisco_gateway_final_turns_total")),
+      side_calls(registry.counter("corisco_gateway_side_calls_total")), registry_(registry) {}
 
 void GatewayMetrics::answered(RouteKind route, int status) {
   registry_.counter("corisco_gateway_requests_total", {to_string(route), cat(status)}).add();

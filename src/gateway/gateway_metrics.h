@@ -20,6 +20,9 @@ class GatewayMetrics {
   metrics::Histogram& request_seconds;
   metrics::Histogram& held_seconds;
   metrics::Counter& undelivered;
+  metrics::Counter& rate_held;
+  metrics::Counter& final_turns;
+  metrics::Counter& side_calls;
 
  private:
   metrics::Registry& registry_;

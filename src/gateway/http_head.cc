@@ -39,6 +39,15 @@ bool is_target(std::string_view text) {
   });
 }
 
+constexpr std::string_view kHostMarks = "-._~%!$&'()*+,;=:[]";
+
+// A name or address with an optional port, or nothing (RFC 9110 section 7.2).
+bool is_host(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return ascii::is_alphanumeric(c) || kHostMarks.find(c) != std::string_view::npos;
+  });
+}
+
 // "http://host/path" as proxies send it becomes "/path".
 std::string origin_form(std::string_view target) {
   for (const std::string_view scheme : {"http://", "https://"}) {
@@ -103,6 +112,7 @@ MaybeError check_host(const Head& head) {
   const auto hosts = all_values(head, "host");
   if (hosts.size() > 1) return refused(400, "more than one Host header");
   if (hosts.empty() && head.is_version_1_1) return refused(400, "the Host header is missing");
+  if (!hosts.empty() && !is_host(hosts.front())) return refused(400, "malformed Host header");
   return std::nullopt;
 }
 
@@ -181,6 +191,8 @@ HeadScan scan_head(std::string_view bytes, const HeadLimits& limits) {
   const auto head = rest.substr(0, end == std::string_view::npos ? end : end + 4);
   if (has_lone_line_feed(head)) {
     scan.error = refused(400, "lines must end with CR LF");
+  } else if (!rest.empty() && rest.front() != '\r' && !is_token(rest.substr(0, 1))) {
+    scan.error = refused(400, "malformed method");   // a TLS greeting, most likely
   } else if (head.size() > limits.head_bytes_max) {
     const bool has_request_line = head.substr(0, limits.head_bytes_max).find('\n') != std::string_view::npos;
     scan.error = has_request_line ? refused(431, "the request's head is too long", "head_too_long")

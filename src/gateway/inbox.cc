@@ -6,8 +6,8 @@
 namespace corisco::gateway {
 namespace asio = boost::asio;
 
-Inbox::Inbox(asio::ip::tcp::socket& socket, std::size_t bytes_max)
-    : socket_(socket), bytes_max_(bytes_max), changed_(socket.get_executor()) {}
+Inbox::Inbox(Transport& transport, std::size_t bytes_max)
+    : transport_(transport), bytes_max_(bytes_max), changed_(transport.socket().get_executor()) {}
 
 void Inbox::start(std::weak_ptr<void> owner) {
   owner_ = std::move(owner);
@@ -26,14 +26,14 @@ void Inbox::consume(std::size_t size) {
 void Inbox::read() {
   if (is_reading_ || is_gone_ || is_full()) return;   // consume() reads on
   is_reading_ = true;
-  socket_.async_read_some(asio::buffer(chunk_),
-                          [this, owner = owner_.lock()](boost::system::error_code error, std::size_t size) {
-                            is_reading_ = false;
-                            bytes_.append(chunk_.data(), size);
-                            if (error) return went();
-                            changed_.notify();
-                            read();
-                          });
+  transport_.read_some(asio::buffer(chunk_),
+                       [this, owner = owner_.lock()](boost::system::error_code error, std::size_t size) {
+                         is_reading_ = false;
+                         bytes_.append(chunk_.data(), size);
+                         if (error) return went();
+                         changed_.notify();
+                         read();
+                       });
 }
 
 void Inbox::went() {

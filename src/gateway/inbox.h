@@ -3,19 +3,20 @@
 // Owned by the connection; io thread only.
 #pragma once
 #include <array>
-#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/awaitable.hpp>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "gateway/signal.h"
+#include "gateway/transport.h"
 
 namespace corisco::gateway {
 class Inbox {
  public:
   // bytes_max: what is read ahead; at least the largest head.
-  Inbox(boost::asio::ip::tcp::socket& socket, std::size_t bytes_max);
+  Inbox(Transport& transport, std::size_t bytes_max);
   // owner: kept alive while a read is outstanding. Ends when the socket is closed.
   void start(std::weak_ptr<void> owner);
 
@@ -37,7 +38,7 @@ class Inbox {
   void read();
   void went();
 
-  boost::asio::ip::tcp::socket& socket_;
+  Transport& transport_;
   std::size_t bytes_max_;
   std::array<char, 16384> chunk_{};      // that the outstanding read fills
   std::string bytes_;

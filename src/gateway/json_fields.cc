@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "corisco/base/json.h"
+#include "gateway/utf8_check.h"
 
 namespace corisco::gateway {
 bool exceeds(std::string_view text, const JsonLimits& limits) {
@@ -36,7 +37,11 @@ OrApiError<Json> parse_json_object(std::string_view text, const JsonLimits& limi
                                " levels or has an object with more than ", limits.members_max, " members"),
                            {}, "invalid_json");
   auto parsed = parse_ordered_json(text);
-  if (parsed.is_discarded()) return invalid_request("the body is not valid JSON", {}, "invalid_json");
+  if (parsed.is_discarded()) {
+    if (const auto at = invalid_utf8_at(text))
+      return invalid_request(cat("the body is not UTF-8: its byte ", *at, " begins no character"), {}, "invalid_json");
+    return invalid_request("the body is not valid JSON", {}, "invalid_json");
+  }
   if (!parsed.is_object()) return invalid_request("the body must be a JSON object", {}, "invalid_json");
   return parsed;
 }

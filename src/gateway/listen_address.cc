@@ -26,11 +26,11 @@ Result<tcp::endpoint> parse_listen_address(const std::string& listen) {
   return tcp::endpoint(address, port);
 }
 
-std::string url_of(const tcp::endpoint& endpoint) {
+std::string url_of(const tcp::endpoint& endpoint, const char* scheme) {
   const auto address = endpoint.address();
   auto host = address.to_string();
   if (address.is_unspecified()) host = address.is_v4() ? "127.0.0.1" : "::1";
   if (address.is_v6()) host = cat("[", host, "]");
-  return cat("http://", host, ":", endpoint.port());
+  return cat(scheme, "://", host, ":", endpoint.port());
 }
 }  // namespace corisco::gateway

@@ -10,5 +10,5 @@ namespace corisco::gateway {
 // looked up: which address they mean must not depend on a resolver.
 Result<boost::asio::ip::tcp::endpoint> parse_listen_address(const std::string& listen);
 // An address that means "every one" is shown as loopback, where a local client reaches it.
-std::string url_of(const boost::asio::ip::tcp::endpoint& endpoint);
+std::string url_of(const boost::asio::ip::tcp::endpoint& endpoint, const char* scheme = "http");
 }  // namespace corisco::gateway

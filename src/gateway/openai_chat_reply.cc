@@ -3,23 +3,15 @@
 
 #include "corisco/base/json.h"
 #include "corisco/base/strings.h"
-#include "gateway/json_fields.h"
 #include "gateway/openai_chat.h"
+#include "gateway/openai_reply_parts.h"
 
 namespace corisco::gateway {
 namespace {
-std::string event(const Json& value) { return cat("data: ", json_text(value), "\n\n"); }
-
 Json bytes_of(std::string_view text) {
   Json bytes = Json::array();
   for (const char c : text) bytes.push_back(static_cast<unsigned char>(c));
   return bytes;
-}
-
-Json ids_of(const std::vector<SampledToken>& tokens) {
-  Json ids = Json::array();
-  for (const auto& token : tokens) ids.push_back(token.id);
-  return ids;
 }
 
 // {token, logprob, bytes}; a control token by its name.
@@ -42,21 +34,10 @@ Json logprobs_of(const text::Tokenizer& tokenizer, const std::vector<SampledToke
   return {{"content", std::move(content)}, {"refusal", nullptr}};
 }
 
-Json usage_of(const Usage& usage) {
-  return {{"prompt_tokens", usage.prompt_tokens},
-          {"completion_tokens", usage.completion_tokens},
-          {"total_tokens", usage.prompt_tokens + usage.completion_tokens}};
-}
-
-Json reply_base(const std::string& id, const char* object, std::int64_t created, const std::string& model) {
-  return {{"id", id}, {"object", object}, {"created", created}, {"model", model}};
-}
-
 Json stream_choice(std::uint32_t choice, Json delta) {
   return {{"index", choice}, {"delta", std::move(delta)}, {"logprobs", nullptr}, {"finish_reason", nullptr}};
 }
 constexpr const char* kChunk = "chat.completion.chunk";
-constexpr const char* kDone = "data: [DONE]\n\n";
 
 const char* finish_of(const ChoiceStream& ended) {
   if (ended.has_calls() && ended.finish() == FinishReason::stop) return "tool_calls";
@@ -121,7 +102,8 @@ class OpenAiChatReply final : public ChatReply {
   std::string piece(std::uint32_t choice, const ChoicePiece& piece) override;
   std::string ending(std::uint32_t choice, const ChoiceStream& ended) override;
   std::string done(const Usage& usage) override;
-  std::string heartbeat() const override;
+  std::string heartbeat() override;
+  std::string failure(const ApiError& error) override;
   std::string whole(const std::vector<ChoiceStream>& choices, const std::vector<TokenId>& prompt_ids) override;
 
  private:
@@ -145,13 +127,14 @@ OpenAiChatReply::OpenAiChatReply(ReplyOrigin origin, const ChatRequest& request)
 Json OpenAiChatReply::chunk(Json shown) const {
   auto chunk = reply_base(id_, kChunk, created_, model_);
   chunk["choices"] = Json::array({std::move(shown)});
+  if (includes_usage_) chunk["usage"] = nullptr;   // that of the last chunk is the one
   return chunk;
 }
 
 std::string OpenAiChatReply::opening(std::uint32_t choice, const std::vector<TokenId>& prompt_ids) {
   auto opened = chunk(stream_choice(choice, {{"role", "assistant"}, {"content", ""}}));
   if (returns_token_ids_ && choice == 0) opened["prompt_token_ids"] = prompt_ids;
-  return event(opened);
+  return stream_event(opened);
 }
 
 std::string OpenAiChatReply::piece(std::uint32_t choice, const ChoicePiece& piece) {
@@ -166,7 +149,7 @@ std::string OpenAiChatReply::piece(std::uint32_t choice, const ChoicePiece& piec
     if (returns_logprobs_ && i == 0)
       shown["logprobs"] = logprobs_of(*tokenizer_, piece.tokens, piece.top_logprobs, top_logprobs_);
     if (returns_token_ids_ && i == 0) shown["token_ids"] = ids_of(piece.tokens);
-    chunks += event(chunk(std::move(shown)));
+    chunks += stream_event(chunk(std::move(shown)));
   }
   return chunks;
 }
@@ -174,29 +157,34 @@ std::string OpenAiChatReply::piece(std::uint32_t choice, const ChoicePiece& piec
 std::string OpenAiChatReply::ending(std::uint32_t choice, const ChoiceStream& ended) {
   auto shown = stream_choice(choice, Json::object());
   shown["finish_reason"] = finish_of(ended);
-  return event(chunk(std::move(shown)));
+  return stream_event(chunk(std::move(shown)));
 }
 
 std::string OpenAiChatReply::done(const Usage& usage) {
-  if (!includes_usage_) return kDone;
+  if (!includes_usage_) return kStreamDone;
   auto chunk = reply_base(id_, kChunk, created_, model_);
   chunk["choices"] = Json::array();
-  chunk["usage"] = usage_of(usage);
-  return event(chunk) + kDone;
+  chunk["usage"] = usage_json(usage);
+  return stream_event(chunk) + kStreamDone;
 }
 
-std::string OpenAiChatReply::heartbeat() const {
-  return event(chunk(stream_choice(0, Json::object())));
+std::string OpenAiChatReply::heartbeat() {
+  return stream_event(chunk(stream_choice(0, Json::object())));
+}
+
+std::string OpenAiChatReply::failure(const ApiError& error) {
+  return cat("data: ", to_json(error), "\n\n", kStreamDone);
 }
 
 std::string OpenAiChatReply::whole(const std::vector<ChoiceStream>& choices,
                                    const std::vector<TokenId>& prompt_ids) {
   auto reply = reply_base(id_, "chat.completion", created_, model_);
-  Usage usage{prompt_ids.size(), 0};
+  Usage usage;
+  usage.prompt_tokens = prompt_ids.size();
   reply["choices"] = Json::array();
   for (std::uint32_t i = 0; i < choices.size(); ++i) {
     const auto& choice = choices[i];
-    usage.completion_tokens += choice.tokens().size();
+    usage.add(choice);
     Json shown = {{"index", i}, {"message", message_of(choice)}};
     shown["logprobs"] = nullptr;
     if (returns_logprobs_)
@@ -205,7 +193,7 @@ std::string OpenAiChatReply::whole(const std::vector<ChoiceStream>& choices,
     if (returns_token_ids_) shown["token_ids"] = ids_of(choice.tokens());
     reply["choices"].push_back(std::move(shown));
   }
-  reply["usage"] = usage_of(usage);
+  reply["usage"] = usage_json(usage);
   if (returns_token_ids_) reply["prompt_token_ids"] = prompt_ids;
   return json_text(reply);
 }
@@ -215,14 +203,7 @@ std::unique_ptr<ChatReply> OpenAiChat::start_reply(ReplyOrigin origin, const Cha
   return std::make_unique<OpenAiChatReply>(std::move(origin), request);
 }
 
-std::string OpenAiChat::failure(const ApiError& error) const {
-  return cat("data: ", to_json(error), "\n\n", kDone);
-}
-
 ApiError OpenAiChat::context_overflow(std::size_t prompt_tokens, std::uint32_t context_tokens_max) const {
-  return invalid_request(cat("This model's maximum context length is ", context_tokens_max,
-                             " tokens. However, your request has ", prompt_tokens,
-                             " input tokens. Please reduce the length of the input messages."),
-                         "messages", kContextOverflow);
+  return prompt_too_long(prompt_tokens, context_tokens_max, "messages", "messages");
 }
 }  // namespace corisco::gateway

@@ -30,9 +30,10 @@ ReplyWriter::ReplyWriter(Peer& peer, const Head* head, std::string request_id)
 std::string ReplyWriter::head_text(int status, const std::string& content_type,
                                    const HeaderList& headers) const {
   std::string text = cat("HTTP/1.1 ", status, " ", status_reason(status), "\r\nServer: corisco\r\n");
-  text += cat("x-request-id: ", request_id_, "\r\n");
+  text += cat("x-request-id: ", request_id_, "\r\nrequest-id: ", request_id_, "\r\n");   // OpenAI's, Anthropic's
   if (!content_type.empty()) text += cat("Content-Type: ", content_type, "\r\n");
-  for (const auto& [name, value] : headers) text += cat(name, ": ", value, "\r\n");
+  for (const auto* list : {&headers, &added_headers_})
+    for (const auto& [name, value] : *list) text += cat(name, ": ", value, "\r\n");
   text += keeps_alive_ ? "Connection: keep-alive\r\n" : "Connection: close\r\n";
   return text;
 }
@@ -48,7 +49,9 @@ asio::awaitable<bool> ReplyWriter::whole(Reply reply) {
   status_ = reply.status;
   has_begun_ = true;
   auto text = head_text(reply.status, reply.content_type, reply.headers);
-  text += cat("Content-Length: ", reply.body.size(), "\r\n\r\n");
+  constexpr int kNoContent = 204;        // has no length either
+  if (reply.status != kNoContent) text += cat("Content-Length: ", reply.body.size(), "\r\n");
+  text += "\r\n";
   if (!is_head_only_) text += reply.body;
   co_return co_await peer_.write(std::move(text));
 }

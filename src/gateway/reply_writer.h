@@ -26,6 +26,8 @@ class ReplyWriter {
   // head: of the request that is answered; null if it could not be read.
   ReplyWriter(Peer& peer, const Head* head, std::string request_id);
 
+  // Goes with whatever head is sent.
+  void add_to_head(HeaderList headers) { added_headers_ = std::move(headers); }
   // Each returns false if the peer is gone; then nothing more reaches it.
   boost::asio::awaitable<bool> whole(Reply reply);
   boost::asio::awaitable<bool> begin(std::string content_type);
@@ -45,6 +47,7 @@ class ReplyWriter {
 
   Peer& peer_;
   std::string request_id_;
+  HeaderList added_headers_;
   bool is_head_only_ = false;            // a HEAD request
   bool is_chunked_ = true;               // HTTP/1.0 ends a reply by closing
   bool keeps_alive_ = false;

@@ -1,10 +1,11 @@
 #include "gateway/router.h"
 
 #include <algorithm>
+#include <boost/asio/ip/host_name.hpp>
 
-#include "corisco/base/json.h"
 #include "gateway/chat_call.h"
-#include "gateway/json_fields.h"
+#include "gateway/model_list.h"
+#include "gateway/model_names.h"
 #include "gateway/rollout_routes.h"
 #include "gateway/token_count.h"
 #include "gateway/wire_format.h"
@@ -30,7 +31,7 @@ Reply with_allow(Reply reply, const char* methods) {
 ApiError wrong_method(const Head& head, RouteKind kind) {
   const bool is_known = head.method == "GET" || head.method == "HEAD" || head.method == "POST" ||
                         head.method == "PUT" || head.method == "PATCH" || head.method == "DELETE" ||
-                        head.method == "OPTIONS";
+                        head.method == "OPTIONS" || head.method == "TRACE";
   auto error = invalid_request(cat("this path takes ", allowed_methods(kind)), {}, "method_not_allowed");
   error.status = is_known ? 405 : 501;
   return error;
@@ -38,41 +39,50 @@ ApiError wrong_method(const Head& head, RouteKind kind) {
 
 ApiError no_such_route() {
   auto error = invalid_request(
-      "nothing is served at this path; the model is at /v1/chat/completions, /v1/messages and /v1/models", {},
-      "unknown_url");
+      "nothing is served at this path; the model is at /v1/chat/completions, /v1/responses, /v1/messages and /v1/models",
+      {}, "unknown_url");
   error.status = 404;
   return error;
 }
 
 ApiError unsupported_route() {
-  auto error = invalid_request("this API is not served; use /v1/chat/completions or /v1/messages", {},
+  auto error = invalid_request("this API is not served; use /v1/chat/completions, /v1/responses or /v1/messages", {},
                                "unsupported_api");
   error.status = 404;
   error.is_final = true;
   return error;
 }
 
-Json model_entry(const std::string& id) {
-  return {{"id", id}, {"object", "model"}, {"created", 0}, {"owned_by", "corisco"}};
+// As the client reached us, so that a URL built from it works for the client.
+std::string url_from(const Head& head, const config::Gateway& options) {
+  const auto* host = head.field("host");
+  if (host == nullptr) return {};
+  return cat(options.tls_certificate.empty() ? "http://" : "https://", *host);
 }
 
-// As the client reached us, so that a URL built from it works for the client.
-std::string url_from(const Head& head) {
-  const auto* host = head.field("host");
-  return host == nullptr ? std::string() : cat("http://", *host);
+std::string machine_name() {
+  boost::system::error_code error;
+  const auto name = asio::ip::host_name(error);
+  return error ? std::string() : name;
 }
 }  // namespace
 
-Plan Router::plan(const Head& head, bool is_loopback) const {
+Router::Router(CallContext& context)
+    : context_(context), parts_(context.parts), browsers_(parts_.config->gateway, machine_name()), lightning_(context) {}
+
+Plan Router::plan(const Head& head, bool is_loopback) {
   Plan plan;
   plan.body_bytes_max = kDiscardedBodyMax;
-  if (head.target == "*") {
-    plan.refusal = with_allow(text_reply(""), "GET, HEAD, POST, OPTIONS");
-    return plan;
-  }
+  plan.headers = browsers_.reply_headers(head);
   plan.route = find_route(head.target);
+  // Who posts to the front page has a base URL without its path: the 404 tells where the model is.
+  if (plan.route.kind == RouteKind::front_page && !allows_method(RouteKind::front_page, head.method))
+    plan.route.kind = RouteKind::unknown;
   const auto kind = plan.route.kind;
-  const auto shape = error_shape_of(kind);
+  const auto shape = reply_shape_of(kind, head);
+  plan.refusal = answer_to_browser(head, kind);
+  if (!plan.refusal && head.target == "*") plan.refusal = with_allow(text_reply(""), "GET, HEAD, POST, OPTIONS");
+  if (plan.refusal) return plan;
   if (!allows_method(kind, head.method)) {
     plan.refusal = with_allow(error_reply(wrong_method(head, kind), shape), allowed_methods(kind));
     return plan;
@@ -80,8 +90,11 @@ Plan Router::plan(const Head& head, bool is_loopback) const {
   const auto& options = parts_.config->gateway;
   const auto key = presented_key(head);
   OrApiError<Caller> caller = Caller{};
-  if (kind == RouteKind::unknown) caller = no_such_route();
-  if (is_model_route(kind) || kind == RouteKind::events)
+  if (kind == RouteKind::unknown)
+    caller = no_such_route();
+  else if (plan.route.lightning)
+    caller = lightning_.identify(plan.route, key, is_loopback);
+  else if (is_model_route(kind) || kind == RouteKind::events)
     caller = identify(plan.route, key, *parts_.attempts, options);
   if (is_admin_route(kind)) caller = identify_admin(key, is_loopback, *parts_.attempts, options);
   if (const auto* error = std::get_if<ApiError>(&caller)) {
@@ -90,9 +103,18 @@ Plan Router::plan(const Head& head, bool is_loopback) const {
     return plan;
   }
   plan.caller = std::move(std::get<Caller>(caller));
-  plan.body_bytes_max =
-      takes_conversation(kind) ? options.body_bytes_max : std::min(options.body_bytes_max, kSmallBodyMax);
+  const bool is_long = takes_conversation(kind) || kind == RouteKind::lightning_rollouts;
+  plan.body_bytes_max = is_long ? options.body_bytes_max : std::min(options.body_bytes_max, kSmallBodyMax);
   return plan;
+}
+
+// What a browser gets in the route's place, if anything.
+std::optional<Reply> Router::answer_to_browser(const Head& head, RouteKind kind) const {
+  if (const auto error = browsers_.refusal(head)) {
+    context_.metrics.refused(error->code);
+    return error_reply(*error, reply_shape_of(kind, head));
+  }
+  return browsers_.preflight(head, allowed_methods(kind));
 }
 
 asio::awaitable<void> Router::answer(Plan plan, const Head& head, std::string body, ReplyWriter& reply) {
@@ -104,11 +126,16 @@ asio::awaitable<void> Router::answer(Plan plan, const Head& head, std::string bo
     co_await call.run(std::move(body));
   } else if (plan.route.kind == RouteKind::count_tokens) {
     co_await count_tokens(context_, plan.caller, std::move(body), reply);
+  } else if (is_lightning_route(plan.route.kind)) {
+    auto url = url_from(head, parts_.config->gateway);
+    auto answer = co_await lightning_.answer(plan.route, head.method, head.target, std::move(body), std::move(url));
+    co_await reply.whole(std::move(answer));
   } else {
     auto answer = quick_answer(plan, head, body);
     auto* error = std::get_if<ApiError>(&answer);
     if (error != nullptr) context_.metrics.refused(error->code);
-    Reply quick = error != nullptr ? error_reply(*error) : std::move(std::get<Reply>(answer));
+    const auto shape = reply_shape_of(plan.route.kind, head);
+    Reply quick = error != nullptr ? error_reply(*error, shape) : std::move(std::get<Reply>(answer));
     co_await reply.whole(std::move(quick));
   }
   context_.metrics.answered(plan.route.kind, reply.status());
@@ -126,8 +153,12 @@ OrApiError<Reply> Router::quick_answer(const Plan& plan, const Head& head, const
       if (!is_ready) reply.status = 503;
       return reply;
     }
-    case RouteKind::models: return models();
-    case RouteKind::model: return text_reply(json_text(model_entry(plan.route.model_id)), "application/json");
+    case RouteKind::models: return models(reply_shape_of(RouteKind::models, head));
+    case RouteKind::model: {
+      if (auto unknown = unknown_model(parts_.config->gateway, plan.route.model_id)) return std::move(*unknown);
+      const auto shape = reply_shape_of(RouteKind::model, head);
+      return text_reply(model_json(plan.route.model_id, shape), "application/json");
+    }
     case RouteKind::unsupported_model_route: return unsupported_route();
     case RouteKind::events: return post_event(*parts_.rollouts, *plan.route.attempt, body);
     default: return admin_answer(plan, head, body);
@@ -136,20 +167,23 @@ OrApiError<Reply> Router::quick_answer(const Plan& plan, const Head& head, const
 
 OrApiError<Reply> Router::admin_answer(const Plan& plan, const Head& head, const std::string& body) const {
   const auto kind = plan.route.kind;
-  if (kind == RouteKind::admin_open_rollout) return open_rollout(*parts_.rollouts, body, url_from(head));
+  if (kind == RouteKind::admin_open_rollout) return open_rollout(*parts_.rollouts, body, url_from(head, parts_.config->gateway));
   if (kind == RouteKind::admin_finish_attempt) return finish_attempt(*parts_.rollouts, *plan.route.attempt);
   if (kind != RouteKind::admin_state && parts_.set_paused) parts_.set_paused(kind == RouteKind::admin_pause);
   return text_reply(parts_.state_json ? parts_.state_json() : "{}", "application/json");
 }
 
-Reply Router::models() const {
-  const Json list = {{"object", "list"}, {"data", Json::array({model_entry(parts_.model_name)})}};
-  return text_reply(json_text(list), "application/json");
+Reply Router::models(ErrorShape shape) const {
+  auto names = parts_.config->gateway.model_names;
+  if (names.empty()) names.push_back(parts_.model_name);
+  return text_reply(model_list_json(names, shape), "application/json");
 }
 
 Reply Router::front_page() const {
   constexpr const char* kPaths =
       "/v1/chat/completions  the model (OpenAI's API)\n"
+      "/v1/responses         the model (OpenAI's newer API)\n"
+      "/v1/completions       the model without its chat template\n"
       "/v1/messages          the model (Anthropic's API), and /v1/messages/count_tokens\n"
       "/v1/models\n"
       "/metrics              Prometheus\n"

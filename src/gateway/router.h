@@ -5,7 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "gateway/agent_lightning/api.h"
 #include "gateway/auth.h"
+#include "gateway/browser_check.h"
 #include "gateway/call_context.h"
 #include "gateway/reply_writer.h"
 #include "gateway/routes.h"
@@ -17,21 +19,25 @@ struct Plan {
   Caller caller;
   std::optional<Reply> refusal;          // answered instead, the body is read only to be discarded
   std::uint64_t body_bytes_max = 0;
+  HeaderList headers;                    // of the reply, whatever it is
 };
 
 class Router {
  public:
-  explicit Router(CallContext& context) : context_(context), parts_(context.parts) {}
-  Plan plan(const Head& head, bool is_loopback) const;
+  explicit Router(CallContext& context);
+  Plan plan(const Head& head, bool is_loopback);
   boost::asio::awaitable<void> answer(Plan plan, const Head& head, std::string body, ReplyWriter& reply);
 
  private:
+  std::optional<Reply> answer_to_browser(const Head& head, RouteKind kind) const;
   OrApiError<Reply> quick_answer(const Plan& plan, const Head& head, const std::string& body) const;
   OrApiError<Reply> admin_answer(const Plan& plan, const Head& head, const std::string& body) const;
   Reply front_page() const;
-  Reply models() const;
+  Reply models(ErrorShape shape) const;
 
   CallContext& context_;
   const ServerParts& parts_;
+  BrowserCheck browsers_;
+  lightning::Api lightning_;
 };
 }  // namespace corisco::gateway

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "corisco/base/strings.h"
+#include "gateway/agent_lightning/paths.h"
 
 namespace corisco::gateway {
 namespace {
@@ -22,11 +23,11 @@ constexpr std::array kPlain = {
 };
 constexpr std::array kModel = {
     Named{"/v1/chat/completions", RouteKind::chat_completions},
+    Named{"/v1/completions", RouteKind::completions},
+    Named{"/v1/responses", RouteKind::responses},
     Named{"/v1/messages", RouteKind::messages},
     Named{"/v1/messages/count_tokens", RouteKind::count_tokens},
     Named{"/v1/models", RouteKind::models},
-    Named{"/v1/completions", RouteKind::unsupported_model_route},
-    Named{"/v1/responses", RouteKind::unsupported_model_route},
     Named{"/v1/embeddings", RouteKind::unsupported_model_route},
 };
 
@@ -71,6 +72,16 @@ int hex_digit(char c) {
   return -1;
 }
 
+Route model_route(std::string_view path, std::optional<AttemptKey> attempt) {
+  Route route{look_up(kModel, path), attempt, {}};
+  if (route.kind == RouteKind::unknown && take(path, "/v1/models/") && !path.empty()) {
+    route.kind = RouteKind::model;
+    route.model_id = percent_decode(path);
+  }
+  return route;
+}
+}  // namespace
+
 std::string percent_decode(std::string_view text) {
   std::string decoded;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -82,16 +93,6 @@ std::string percent_decode(std::string_view text) {
   return decoded;
 }
 
-Route model_route(std::string_view path, std::optional<AttemptKey> attempt) {
-  Route route{look_up(kModel, path), attempt, {}};
-  if (route.kind == RouteKind::unknown && take(path, "/v1/models/") && !path.empty()) {
-    route.kind = RouteKind::model;
-    route.model_id = percent_decode(path);
-  }
-  return route;
-}
-}  // namespace
-
 const char* to_string(RouteKind kind) {
   switch (kind) {
     case RouteKind::front_page: return "front_page";
@@ -101,6 +102,8 @@ const char* to_string(RouteKind kind) {
     case RouteKind::models: return "models";
     case RouteKind::model: return "model";
     case RouteKind::chat_completions: return "chat_completions";
+    case RouteKind::completions: return "completions";
+    case RouteKind::responses: return "responses";
     case RouteKind::messages: return "messages";
     case RouteKind::count_tokens: return "count_tokens";
     case RouteKind::unsupported_model_route: return "unsupported_model_route";
@@ -110,6 +113,15 @@ const char* to_string(RouteKind kind) {
     case RouteKind::admin_resume: return "admin_resume";
     case RouteKind::admin_open_rollout: return "admin_open_rollout";
     case RouteKind::admin_finish_attempt: return "admin_finish_attempt";
+    case RouteKind::lightning_rollouts: return "lightning_rollouts";
+    case RouteKind::lightning_terminal_rollouts: return "lightning_terminal_rollouts";
+    case RouteKind::lightning_rollout: return "lightning_rollout";
+    case RouteKind::lightning_rollout_events: return "lightning_rollout_events";
+    case RouteKind::lightning_attempt_events: return "lightning_attempt_events";
+    case RouteKind::lightning_models: return "lightning_models";
+    case RouteKind::lightning_pause: return "lightning_pause";
+    case RouteKind::lightning_resume: return "lightning_resume";
+    case RouteKind::lightning_state: return "lightning_state";
     case RouteKind::unknown: return "unknown";
   }
   return "unknown";
@@ -120,6 +132,12 @@ Route find_route(std::string_view target) {
   if (const auto kind = look_up(kPlain, path); kind != RouteKind::unknown) return {kind, {}, {}};
   if (const auto attempt = take_attempt(path, "/admin/rollouts/"))
     return {path == "/finish" ? RouteKind::admin_finish_attempt : RouteKind::unknown, attempt, {}};
+  if (auto route = lightning::find_route(path)) return std::move(*route);
+  if (auto named = lightning::take_proxy(path)) {
+    auto route = model_route(path, {});
+    route.lightning = std::move(named);
+    return route;
+  }
   const auto attempt = take_attempt(path, "/rollout/");
   if (attempt && path == "/events") return {RouteKind::events, attempt, {}};
   return model_route(path, attempt);
@@ -128,21 +146,29 @@ Route find_route(std::string_view target) {
 const char* allowed_methods(RouteKind kind) {
   switch (kind) {
     case RouteKind::chat_completions:
+    case RouteKind::completions:
+    case RouteKind::responses:
     case RouteKind::messages:
     case RouteKind::count_tokens:
     case RouteKind::events:
     case RouteKind::admin_pause:
     case RouteKind::admin_resume:
     case RouteKind::admin_open_rollout:
-    case RouteKind::admin_finish_attempt: return "POST";
+    case RouteKind::admin_finish_attempt:
+    case RouteKind::lightning_attempt_events:
+    case RouteKind::lightning_pause:
+    case RouteKind::lightning_resume: return "POST";
+    case RouteKind::lightning_rollouts: return "GET, HEAD, POST";
+    case RouteKind::lightning_rollout: return "GET, HEAD, PATCH, DELETE";
+    case RouteKind::lightning_models: return "GET, HEAD, POST, DELETE";
     default: return "GET, HEAD";
   }
 }
 
 bool allows_method(RouteKind kind, std::string_view method) {
   if (kind == RouteKind::unsupported_model_route || kind == RouteKind::unknown) return true;
-  if (allowed_methods(kind) == std::string_view("POST")) return method == "POST";
-  return method == "GET" || method == "HEAD";
+  const auto allowed = split(allowed_methods(kind), ',');
+  return std::any_of(allowed.begin(), allowed.end(), [&](const auto& one) { return trim(one) == method; });
 }
 
 bool is_model_route(RouteKind kind) {
@@ -151,10 +177,21 @@ bool is_model_route(RouteKind kind) {
 }
 
 bool takes_conversation(RouteKind kind) {
-  return kind == RouteKind::chat_completions || kind == RouteKind::messages || kind == RouteKind::count_tokens;
+  switch (kind) {
+    case RouteKind::chat_completions:
+    case RouteKind::completions:
+    case RouteKind::responses:
+    case RouteKind::messages:
+    case RouteKind::count_tokens: return true;
+    default: return false;
+  }
 }
 
 bool is_admin_route(RouteKind kind) {
   return kind >= RouteKind::admin_state && kind <= RouteKind::admin_finish_attempt;
+}
+
+bool is_lightning_route(RouteKind kind) {
+  return kind >= RouteKind::lightning_rollouts && kind <= RouteKind::lightning_state;
 }
 }  // namespace corisco::gateway

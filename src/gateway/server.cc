@@ -6,11 +6,13 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "corisco/base/log.h"
 #include "gateway/connection.h"
 #include "gateway/listen_address.h"
+#include "gateway/tls.h"
 
 namespace corisco::gateway {
 namespace asio = boost::asio;
@@ -31,6 +33,7 @@ struct Server::State : std::enable_shared_from_this<State> {
   ServerParts parts;
   CallContext context;
   Router router;
+  std::optional<TlsServer> tls;
   tcp::acceptor acceptor;
   Signal room;                           // a connection ended, or the server stops
   std::uint64_t next_connection = 1;
@@ -41,6 +44,10 @@ struct Server::State : std::enable_shared_from_this<State> {
 
 Result<void> Server::State::bind() {
   const auto& listen = parts.config->gateway.listen;
+  const auto& certificate = parts.config->gateway.tls_certificate;
+  if (!certificate.empty()) {
+    CORISCO_TRY(tls, TlsServer::load(certificate, parts.config->gateway.tls_private_key));
+  }
   CORISCO_TRY(const auto endpoint, parse_listen_address(listen));
   boost::system::error_code error;
   acceptor.open(endpoint.protocol(), error);
@@ -50,7 +57,7 @@ Result<void> Server::State::bind() {
   if (error)
     return Error{Code::unavailable, cat("cannot listen on ", listen, ": ", error.message(),
                                         "; set gateway.listen to a free address (port 0 takes any)")};
-  url = url_of(acceptor.local_endpoint());
+  url = url_of(acceptor.local_endpoint(), tls ? "https" : "http");
   return {};
 }
 
@@ -81,7 +88,8 @@ asio::awaitable<void> Server::State::serve(std::shared_ptr<State> state,
 
 void Server::State::take(tcp::socket socket) {
   const auto number = next_connection++;
-  auto connection = std::make_shared<Connection>(std::move(socket), context, router);
+  auto transport = tls ? tls->transport(std::move(socket)) : plain_transport(std::move(socket));
+  auto connection = std::make_shared<Connection>(std::move(transport), context, router);
   connections.emplace(number, connection);
   context.metrics.connections.set(static_cast<double>(connections.size()));
   const auto on_end = [self = shared_from_this(), number](const std::exception_ptr& failed) {

@@ -4,6 +4,7 @@
 
 #include "gateway/anthropic_messages.h"
 #include "gateway/chat_prompt.h"
+#include "gateway/model_names.h"
 
 namespace corisco::gateway {
 namespace asio = boost::asio;
@@ -14,6 +15,7 @@ asio::awaitable<OrApiError<std::size_t>> count(CallContext& context, Caller call
   auto parsed = co_await context.worker.run(size, std::move(work));
   if (auto* error = std::get_if<ApiError>(&parsed)) co_return std::move(*error);
   const auto request = std::move(std::get<ChatRequest>(parsed));
+  if (auto unknown = unknown_model(context.parts.config->gateway, request.model)) co_return std::move(*unknown);
   auto made = co_await make_prompt(context, request, caller.attempt.get());
   if (auto* error = std::get_if<ApiError>(&made)) co_return std::move(*error);
   co_return std::get<Prompt>(made).ids.size();

@@ -21,8 +21,6 @@ class WireFormat {
   virtual OrApiError<ChatRequest> parse(std::string_view body, const ChatLimits& limits) const = 0;
   virtual std::unique_ptr<ChatReply> start_reply(ReplyOrigin origin, const ChatRequest& request) const = 0;
   virtual ErrorShape error_shape() const = 0;
-  // The last bytes of a stream that fails after its head was sent.
-  virtual std::string failure(const ApiError& error) const = 0;
   // In the words by which the format's agents know to compact their history.
   virtual ApiError context_overflow(std::size_t prompt_tokens, std::uint32_t context_tokens_max) const = 0;
 };

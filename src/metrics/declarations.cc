@@ -41,6 +41,11 @@ const Table kGateway{
      "Calls of an attempt after its first, by whether they went on from an earlier call's exact tokens "
      "(continued) or were rendered anew (full_render).",
      {"result"}},
+    {Kind::counter, "corisco_gateway_rate_held_calls_total", "Calls that waited for gateway.calls_per_minute_max."},
+    {Kind::counter, "corisco_gateway_side_calls_total",
+     "Calls beside a harness's task, such as titles; trained only with gateway.train_side_calls."},
+    {Kind::counter, "corisco_gateway_final_turns_total",
+     "Replies that the gateway made itself to end a harness whose rollout had no calls left; never trained."},
     {Kind::counter, "corisco_gateway_rejected_requests_total", "Requests refused, by reason.", {"reason"}},
 };
 

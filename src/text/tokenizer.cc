@@ -14,6 +14,12 @@ struct Free {
 };
 using Handle = std::unique_ptr<corisco_text_tokenizer, Free>;
 
+std::vector<TokenId> take_ids(corisco_text_ids ids) {
+  std::vector<TokenId> result(ids.data, ids.data + ids.size);
+  corisco_text_ids_free(ids);
+  return result;
+}
+
 class RustTokenizer final : public Tokenizer {
  public:
   explicit RustTokenizer(Handle handle)
@@ -25,9 +31,11 @@ class RustTokenizer final : public Tokenizer {
     const auto code = corisco_text_tokenizer_encode(handle_.get(), rust_bytes(text), text.size(),
                                                     with_special, &ids, &message);
     if (code != CORISCO_TEXT_OK) return rust_error(code, message, "could not encode text");
-    std::vector<TokenId> result(ids.data, ids.data + ids.size);
-    corisco_text_ids_free(ids);
-    return result;
+    return take_ids(ids);
+  }
+
+  std::vector<TokenId> own_prefix() const override {
+    return take_ids(corisco_text_tokenizer_own_prefix(handle_.get()));
   }
 
   std::string decode(std::span<const TokenId> ids, bool keep_special) const override {

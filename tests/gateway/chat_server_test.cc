@@ -11,14 +11,17 @@ TEST_F(ChatServerTest, WholeReplyWithExactUsage) {
   start();
   const auto reply = chat(hi({{"model", "any/name"}}));
   ASSERT_EQ(reply.status, 200);
-  EXPECT_NE(reply.head.find("x-request-id: "), std::string::npos);
+  EXPECT_NE(reply.head.find("\r\nx-request-id: "), std::string::npos);
+  EXPECT_NE(reply.head.find("\r\nrequest-id: "), std::string::npos);   // Anthropic's clients look there
   const auto body = parse_json(reply.body);
   EXPECT_EQ(body["object"], "chat.completion");
   EXPECT_EQ(body["model"], "any/name");
   EXPECT_EQ(body["choices"][0]["message"]["content"], "hello");
   EXPECT_EQ(body["choices"][0]["finish_reason"], "stop");
   // <|start|> "user:hi" <|end|> <|start|> "assistant:" is 1 + 7 + 1 + 1 + 10 tokens.
-  EXPECT_EQ(body["usage"], json({{"prompt_tokens", 20}, {"completion_tokens", 6}, {"total_tokens", 26}}));
+  EXPECT_EQ(body["usage"], json({{"prompt_tokens", 20}, {"completion_tokens", 6}, {"total_tokens", 26},
+                                 {"prompt_tokens_details", {{"cached_tokens", 0}}},
+                                 {"completion_tokens_details", {{"reasoning_tokens", 0}}}}));
   const auto call = on_io([this] { return sink.calls.at(0); });
   EXPECT_EQ(call.tokens.size(), 6U);
   EXPECT_EQ(call.tokens.back().id, kEnd);
@@ -44,6 +47,7 @@ TEST_F(ChatServerTest, StreamOfChunksEndsWithUsageAndDone) {
   EXPECT_EQ(chunks[chunks.size() - 3]["choices"][0]["finish_reason"], "stop");
   EXPECT_EQ(chunks[chunks.size() - 2]["usage"]["completion_tokens"], 5);
   EXPECT_TRUE(chunks[chunks.size() - 2]["choices"].empty());
+  for (std::size_t i = 0; i + 2 < chunks.size(); ++i) EXPECT_TRUE(chunks[i].at("usage").is_null()) << i;
   EXPECT_EQ(chunks.back(), "[DONE]");
 }
 
@@ -159,6 +163,16 @@ TEST_F(ChatServerTest, TokenIdsAndLogprobsOnRequest) {
   const auto chunks = events(chat(hi({{"stream", true}, {"return_token_ids", true}})).body);
   EXPECT_EQ(chunks[0]["prompt_token_ids"].size(), 20U);
   EXPECT_EQ(chunks[1]["choices"][0]["token_ids"], json({97}));
+  EXPECT_FALSE(chunks[1].contains("usage"));
+  json ids = json::array(), streamed = json::array();
+  for (const auto& chunk : events(chat(hi({{"stream", true}, {"return_token_ids", true}, {"logprobs", true},
+                                           {"top_logprobs", 2}})).body)) {
+    if (!chunk.is_object() || !chunk["choices"][0].contains("token_ids")) continue;
+    for (const auto& id : chunk["choices"][0]["token_ids"]) ids.push_back(id);
+    for (const auto& entry : chunk["choices"][0]["logprobs"]["content"]) streamed.push_back(entry);
+  }
+  EXPECT_EQ(ids, body["choices"][0]["token_ids"]);
+  EXPECT_EQ(streamed, content);
 }
 
 TEST_F(ChatServerTest, APromptThatDoesNotFitIsRefusedByCode) {
@@ -188,7 +202,7 @@ TEST_F(ChatServerTest, ErrorsAreShapedAndNameTheField) {
   reply = chat({{"messages", {{{"role", "alien"}, {"content", "x"}}}}});
   EXPECT_EQ(reply.status, 400);
   EXPECT_NE(reply.body.find("alien"), std::string::npos);
-  reply = ask(post("/v1/responses", "{}"));
+  reply = ask(post("/v1/embeddings", "{}"));
   EXPECT_EQ(reply.status, 404);
   EXPECT_NE(reply.body.find("/v1/chat/completions"), std::string::npos);
 }

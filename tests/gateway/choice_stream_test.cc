@@ -45,6 +45,21 @@ TEST(ChoiceStream, AStopStringEndsItWhateverTheGeneratorSays) {
   EXPECT_EQ(stream.stop_string(), "ab");
 }
 
+TEST(ChoiceStream, ReasoningIsCountedInTokensAtEverySplit) {
+  const std::string sampled = "<think>abc</think>de";
+  for (std::size_t cut = 0; cut <= sampled.size(); ++cut) {
+    ReplyReading reading;
+    reading.parser = tool_calls::make_reasoning_parser({}, false, nullptr);
+    ChoiceStream stream(std::make_shared<ByteTokenizer>(), {}, {kEnd}, std::move(reading));
+    (void)stream.push(delta_of(sampled.substr(0, cut)));
+    (void)stream.push(delta_of(sampled.substr(cut), FinishReason::stop));
+    EXPECT_EQ(stream.num_reasoning_tokens(), 11U) << cut;   // "abc</think>", a token a byte
+    ASSERT_EQ(stream.parts().size(), 2U);
+    EXPECT_EQ(stream.parts()[0].text, "abc");
+    EXPECT_EQ(stream.parts()[1].text, "de");
+  }
+}
+
 TEST(ChoiceStream, HiddenIdsAreNotShown) {
   ChoiceStream stream(std::make_shared<ByteTokenizer>(), {}, {'!'});
   EXPECT_EQ(stream.push(delta_of("ok!", FinishReason::length)).text, "ok");

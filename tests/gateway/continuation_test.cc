@@ -19,6 +19,20 @@ TEST(Continuation, TheWorkedExample) {
   EXPECT_EQ(tree.find("<u>hi<a>yo<e><u>ok<a>fine<e><u>").ids, (Ids{1, 2, 3, 4, 5, 6, 7, 8}));
 }
 
+TEST(Continuation, APromptOfIdsGoesOnByItsIds) {
+  CallTree tree;
+  tree.add(tree.find("ab"), "ab", {1, 2}, "cd", {3}, CallId{1});
+  const Ids prompt = {1, 2, 3, 9};
+  const auto match = tree.find(prompt);
+  ASSERT_NE(match.node, nullptr);
+  EXPECT_EQ(match.ids, (Ids{1, 2, 3}));
+  EXPECT_EQ(match.text_bytes, 4U);       // "abcd"
+  EXPECT_EQ(match.calls, std::vector<CallId>{CallId{1}});
+  EXPECT_NE(tree.find(Ids{1, 2, 3}).node, nullptr);
+  EXPECT_EQ(tree.find(Ids{1, 2}).node, nullptr);
+  EXPECT_EQ(tree.find(Ids{1, 2, 4, 3}).node, nullptr);   // though its text may be the same
+}
+
 TEST(Continuation, AnythingElseGoesOnFromNothing) {
   CallTree tree;
   tree.add(tree.find(""), "<u>hi<a>", {1}, "yo<e>", {2}, CallId{3});

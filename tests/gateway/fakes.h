@@ -12,6 +12,7 @@
 
 #include "corisco/base/json.h"
 #include "corisco/base/strings.h"
+#include "corisco/gateway/attempts.h"
 #include "corisco/gateway/ports.h"
 #include "corisco/text/chat_template.h"
 #include "corisco/text/tokenizer.h"
@@ -19,7 +20,7 @@
 namespace corisco::gateway::fakes {
 constexpr TokenId kEnd = 256, kStart = 257;
 
-// One token a byte; <|end|> and <|start|> are control tokens.
+// One token a byte; <|end|> and <|start|> are control tokens, and prefix is what it puts before a text.
 class ByteTokenizer final : public text::Tokenizer {
  public:
   Result<std::vector<TokenId>> encode(std::string_view text, bool with_special) const override {
@@ -47,6 +48,9 @@ class ByteTokenizer final : public text::Tokenizer {
   bool is_special(TokenId id) const override { return id >= 256; }
   std::size_t vocabulary_size() const override { return 258; }
   std::optional<TokenId> id_of(std::string_view) const override { return std::nullopt; }
+  std::vector<TokenId> own_prefix() const override { return prefix; }
+
+  std::vector<TokenId> prefix;
 };
 
 // "<|start|>user:hi<|end|>" per message, then "<|start|>assistant:".
@@ -154,11 +158,81 @@ class MemoryRollouts final : public RolloutPort {
     return {};
   }
   Result<void> finish_external(AttemptKey attempt) override {
-    if (attempt.rollout.value != 41) return Error{Code::not_found, "no such rollout"};
+    if (attempt.rollout.value == 41) return {};
+    return end(attempt, Outcome::completed, "");
+  }
+  Result<void> fail_external(AttemptKey attempt, std::string reason) override {
+    return end(attempt, Outcome::harness_crashed, std::move(reason));
+  }
+  Result<AttemptKey> open_waiting(std::string task_json) override {
+    add({{RolloutId{next_id++}, 1}, Mode::val, RolloutState::queued, false, std::move(task_json), 1e9, 1e9, {}, {}, ""});
+    return open.back().attempt;
+  }
+  Result<void> start_waiting(AttemptKey attempt) override {
+    auto* status = find(attempt);
+    if (status == nullptr || status->state != RolloutState::queued) return Error{Code::conflict, "it does not wait"};
+    status->state = RolloutState::running;
+    status->changed_unix_seconds += 1;
+    attempts->open({attempt, status->mode, 0, 0, 0, 0, 0});
     return {};
+  }
+  Result<void> drop_external(AttemptKey attempt) override {
+    if (const auto* status = find(attempt); status != nullptr && status->is_of_run)
+      return Error{Code::conflict, "it is one of the run's"};
+    if (find(attempt) != nullptr) {
+      attempts->close(attempt);
+      std::erase_if(open, [&](const auto& one) { return one.attempt == attempt; });
+    }
+    std::erase_if(ended, [&](const auto& one) { return one.attempt == attempt; });
+    return {};
+  }
+  std::optional<RolloutStatus> look(AttemptKey attempt) const override {
+    for (const auto* list : {&open, &ended})
+      for (const auto& status : *list)
+        if (status.attempt == attempt) return status;
+    return std::nullopt;
+  }
+  std::vector<RolloutStatus> open_external_rollouts() const override { return open; }
+  FinishedPage finished_external(std::uint64_t after, std::size_t limit) const override {
+    FinishedPage page{{}, after, ended.size()};
+    for (; page.next_after < ended.size() && page.items.size() < limit; ++page.next_after)
+      page.items.push_back(ended[page.next_after]);
+    return page;
+  }
+  const std::vector<Call>* external_calls(AttemptKey attempt) const override {
+    const auto found = calls.find(attempt);
+    return found == calls.end() ? nullptr : &found->second;
+  }
+  void add(RolloutStatus status) { open.push_back(std::move(status)); }
+  RolloutStatus* find(AttemptKey attempt) {
+    for (auto& status : open)
+      if (status.attempt == attempt) return &status;
+    return nullptr;
   }
   std::vector<std::string> tasks;
   std::string waiting;                 // a task, once
   std::map<AttemptKey, std::pair<double, std::string>> rewards;
+
+  // Of rollouts that wait, and are read.
+  Attempts* attempts = nullptr;
+  std::uint64_t next_id = 50;
+  std::vector<RolloutStatus> open, ended;
+  std::map<AttemptKey, std::vector<Call>> calls;
+
+ private:
+  Result<void> end(AttemptKey attempt, Outcome outcome, std::string note) {
+    const auto* status = find(attempt);
+    if (status == nullptr || status->state != RolloutState::running) return Error{Code::conflict, "it does not run"};
+    attempts->close(attempt);
+    auto last = *status;
+    std::erase_if(open, [&](const auto& one) { return one.attempt == attempt; });
+    last.state = RolloutState::finished;
+    last.changed_unix_seconds += 1;
+    last.outcome = outcome;
+    if (rewards.count(attempt) > 0) last.reward = rewards[attempt].first;
+    last.note = std::move(note);
+    ended.push_back(std::move(last));
+    return {};
+  }
 };
 }  // namespace corisco::gateway::fakes

@@ -58,7 +58,7 @@ TEST_F(HttpServerTest, AdminRoutes) {
     EXPECT_EQ(ask(post("/admin/rollouts", refused)).status, 400) << refused;
   }
   EXPECT_EQ(ask(post("/admin/rollouts/41/attempt/1/finish", "")).status, 200);
-  EXPECT_EQ(ask(post("/admin/rollouts/42/attempt/1/finish", "")).status, 404);
+  EXPECT_EQ(ask(post("/admin/rollouts/42/attempt/1/finish", "")).status, 409);
   EXPECT_EQ(ask(post("/admin/pause", "", open_attempt(1))).status, 403);
 }
 
@@ -242,6 +242,7 @@ TEST_F(HttpServerTest, AnAddressInUseIsAClearError) {
   parts.config = &taken;
   parts.clock = &real_clock();
   parts.metrics = &metrics;
+  parts.chat_template = chat_template;
   Server second(std::move(parts));
   const auto started = second.start();
   ASSERT_FALSE(started.ok());

@@ -1,5 +1,5 @@
 // Calls that do not run straight through: held at the gate, left by their client, closed with
-// their attempt, capped, stopped with the server.
+// their attempt, stopped with the server.
 #include "corisco/base/json.h"
 #include "gateway/server_fixture.h"
 
@@ -152,21 +152,6 @@ TEST_F(InterruptedCallTest, ClosingAnAttemptEndsItsCallsAndItsKey) {
   EXPECT_EQ(on_io([this] { return generator.cancelled.size(); }), 1U);
   EXPECT_EQ(chat(hi(), key).status, 401);
   EXPECT_EQ(ask(post("/rollout/1/attempt/1/v1/chat/completions", json_text(hi()), key)).status, 409);
-}
-
-TEST_F(InterruptedCallTest, CallsBeyondTheCapAreRefusedForGood) {
-  config.gateway.calls_per_attempt_max = 2;
-  start();
-  const auto key = open_attempt(1);
-  EXPECT_EQ(chat(hi(), key).status, 200);
-  EXPECT_EQ(chat(hi(), key).status, 200);
-  const auto reply = chat(hi(), key);
-  EXPECT_EQ(reply.status, 429);
-  EXPECT_NE(reply.head.find("x-should-retry: false"), std::string::npos);
-  const auto summary = on_io([this] { return attempts.summary({RolloutId{1}, 1}); });
-  EXPECT_TRUE(summary.hit_call_cap);
-  EXPECT_EQ(summary.num_calls, 2U);
-  EXPECT_TRUE(eventually([this] { return attempts.summary({RolloutId{1}, 1}).num_delivered == 2; }));
 }
 
 TEST_F(InterruptedCallTest, AReplyIsOutOfTheGateBeforeItIsWritten) {

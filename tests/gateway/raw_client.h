@@ -35,13 +35,15 @@ class RawClient {
   }
   RawClient(const RawClient&) = delete;
   RawClient& operator=(const RawClient&) = delete;
-  ~RawClient() { close(); }
+  virtual ~RawClient() { close(); }
   void close() {
     if (socket_ >= 0) ::close(std::exchange(socket_, -1));
   }
   bool is_connected() const { return is_connected_; }
 
-  void send(std::string_view bytes) {
+  // That nothing more will come; replies are still read.
+  void end_sending() { ::shutdown(socket_, SHUT_WR); }
+  virtual void send(std::string_view bytes) {
     while (!bytes.empty()) {
       const auto sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
       if (sent <= 0) return;
@@ -49,7 +51,7 @@ class RawClient {
     }
   }
   // False at the end of the stream, or after the time.
-  bool receive(int milliseconds = 20000) {
+  virtual bool receive(int milliseconds = 20000) {
     pollfd ready{socket_, POLLIN, 0};
     if (::poll(&ready, 1, milliseconds) <= 0) return false;
     char chunk[4096];
@@ -88,6 +90,11 @@ class RawClient {
       reply.is_whole = read_length(reply.head, reply.body);
     return reply;
   }
+
+ protected:
+  int descriptor() const { return socket_; }
+  void add(std::string_view received) { bytes_ += received; }
+  void set_ended() { is_ended_ = true; }
 
  private:
   bool read_length(const std::string& head, std::string& body) {

@@ -14,9 +14,12 @@ TEST(Routes, TheModelIsServedPlainAndUnderAnAttempt) {
   EXPECT_EQ(route.attempt, (AttemptKey{RolloutId{7}, 2}));
   EXPECT_EQ(find_route("/v1/models/org%2Fname").model_id, "org/name");
   EXPECT_EQ(find_route("/v1/models/org/name").model_id, "org/name");
+  EXPECT_EQ(find_route("/rollout/7/attempt/2/v1/completions").kind, RouteKind::completions);
   EXPECT_EQ(find_route("/v1/messages?beta=true").kind, RouteKind::messages);
   EXPECT_EQ(find_route("/rollout/7/attempt/2/v1/messages/count_tokens?beta=true").kind, RouteKind::count_tokens);
-  EXPECT_EQ(find_route("/v1/responses").kind, RouteKind::unsupported_model_route);
+  EXPECT_EQ(find_route("/rollout/7/attempt/2/v1/responses").kind, RouteKind::responses);
+  EXPECT_EQ(find_route("/v1/responses/resp_1").kind, RouteKind::unknown);
+  EXPECT_EQ(find_route("/v1/embeddings").kind, RouteKind::unsupported_model_route);
   EXPECT_EQ(find_route("/rollout/7/attempt/2/events").kind, RouteKind::events);
   EXPECT_EQ(find_route("/admin/rollouts/7/attempt/2/finish").kind, RouteKind::admin_finish_attempt);
 }
@@ -33,7 +36,9 @@ TEST(Routes, Methods) {
   EXPECT_TRUE(allows_method(RouteKind::models, "HEAD"));
   EXPECT_FALSE(allows_method(RouteKind::models, "POST"));
   EXPECT_FALSE(allows_method(RouteKind::chat_completions, "GET"));
+  EXPECT_FALSE(allows_method(RouteKind::completions, "GET"));
   EXPECT_FALSE(allows_method(RouteKind::messages, "GET"));
+  EXPECT_FALSE(allows_method(RouteKind::responses, "GET"));
   EXPECT_TRUE(allows_method(RouteKind::count_tokens, "POST"));
 }
 

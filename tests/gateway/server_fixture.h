@@ -18,6 +18,7 @@ namespace corisco::gateway::fakes {
 class ServerTest : public testing::Test {
  protected:
   ServerTest() {
+    rollouts.attempts = &attempts;
     config.gateway.listen = "127.0.0.1:0";
     config.run.seed = 7;
     config.sampling.max_tokens = 64;
@@ -35,13 +36,15 @@ class ServerTest : public testing::Test {
     parts.rollouts = &rollouts;
     parts.attempts = &attempts;
     parts.metrics = &metrics;
-    parts.tokenizer = std::make_shared<ByteTokenizer>();
-    parts.chat_template = std::make_shared<PlainTemplate>();
+    parts.tokenizer = tokenizer;
+    parts.chat_template = chat_template;
     parts.reply_syntax = reply_syntax;
     parts.end_ids = {kEnd};
     parts.model_name = "tiny";
     parts.is_ready = [] { return true; };
-    parts.state_json = [] { return std::string("{\"phase\":\"generating\"}"); };
+    parts.state_json = [this] {
+      return json_text(nlohmann::json{{"phase", "generating"}, {"paused", is_paused}});
+    };
     parts.set_paused = [this](bool pause) { is_paused = pause; };
     parts.silent_hold = silent_hold;
     parts.heartbeat = silent_hold;
@@ -121,6 +124,8 @@ class ServerTest : public testing::Test {
   MemoryRollouts rollouts;
   Attempts attempts;
   metrics::Registry metrics;
+  std::shared_ptr<ByteTokenizer> tokenizer = std::make_shared<ByteTokenizer>();
+  std::shared_ptr<const text::ChatTemplate> chat_template = std::make_shared<PlainTemplate>();
   ReplySyntax reply_syntax;
   bool is_paused = false;
   Duration silent_hold = std::chrono::seconds(100);

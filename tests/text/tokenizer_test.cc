@@ -99,6 +99,24 @@ TEST(Tokenizer, AddedTokensThatAreNotSpecialAreTextInBothModes) {
   EXPECT_EQ(tokenizer->token_bytes(*id), "<tool_call>");
 }
 
+// What a tokenizer adds to a text of its own, as a post-processor says it.
+TEST(Tokenizer, OwnPrefixIsWhatStandsBeforeAText) {
+  EXPECT_TRUE(tiny("smollm2")->own_prefix().empty());
+  auto json = golden_json("tiny/smollm2/tokenizer.json");
+  const auto begin = *tiny("smollm2")->id_of("<|im_start|>");
+  json["post_processor"] = {
+      {"type", "TemplateProcessing"},
+      {"single", {{{"SpecialToken", {{"id", "<|im_start|>"}, {"type_id", 0}}}}, {{"Sequence", {{"id", "A"}, {"type_id", 0}}}}}},
+      {"pair", {{{"Sequence", {{"id", "A"}, {"type_id", 0}}}}, {{"Sequence", {{"id", "B"}, {"type_id", 1}}}}}},
+      {"special_tokens",
+       {{"<|im_start|>", {{"id", "<|im_start|>"}, {"ids", {begin}}, {"tokens", {"<|im_start|>"}}}}}}};
+  ModelFolder folder;
+  const auto tokenizer = load(folder.with("tokenizer.json", json_text(json)).path());
+  ASSERT_TRUE(tokenizer);
+  EXPECT_EQ(tokenizer->own_prefix(), std::vector<TokenId>{begin});
+  EXPECT_EQ(encode(*tokenizer, "a", true), encode(*tiny("smollm2"), "a", true));   // added by nobody but who asks
+}
+
 TEST(Tokenizer, VocabularyHasEveryIdAndNothingElse) {
   const auto tokenizer = tiny("gpt2");
   ASSERT_TRUE(tokenizer);

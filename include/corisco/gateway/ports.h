@@ -56,7 +56,7 @@ struct CallSink {
   virtual ~CallSink() = default;
 };
 
-// Who knows the rollouts: POST /admin/rollouts and posted events go there.
+// Who knows the rollouts: POST /admin/rollouts, posted events and Agent Lightning's API go there.
 struct RolloutPort {
   struct Opened {
     AttemptKey attempt;
@@ -73,6 +73,21 @@ struct RolloutPort {
   virtual Result<void> post_reward(AttemptKey attempt, double value, std::string note) = 0;
   // An external rollout's harness is done.
   virtual Result<void> finish_external(AttemptKey attempt) = 0;
+  virtual Result<void> fail_external(AttemptKey attempt, std::string reason) = 0;
+
+  // A validation rollout of the caller's own task that waits, without a time limit, for its harness.
+  virtual Result<AttemptKey> open_waiting(std::string task_json) = 0;
+  // The harness of this waiting rollout starts now. conflict: it does not wait for one elsewhere.
+  virtual Result<void> start_waiting(AttemptKey attempt) = 0;
+  // Ends a rollout of a caller's own task if it is open, and forgets it. conflict: it is open and one
+  // of the run's, or it is being graded.
+  virtual Result<void> drop_external(AttemptKey attempt) = 0;
+  // Attempts whose harnesses run elsewhere: one; the open ones, the oldest rollout first; the ended ones.
+  virtual std::optional<RolloutStatus> look(AttemptKey attempt) const = 0;
+  virtual std::vector<RolloutStatus> open_external_rollouts() const = 0;
+  virtual FinishedPage finished_external(std::uint64_t after, std::size_t limit) const = 0;
+  // Of a caller's own rollout, by (turn, choice). Null: they are no longer kept.
+  virtual const std::vector<Call>* external_calls(AttemptKey attempt) const = 0;
   virtual ~RolloutPort() = default;
 };
 }  // namespace corisco::gateway

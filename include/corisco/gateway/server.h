@@ -49,9 +49,9 @@ class Server {
  public:
   explicit Server(ServerParts parts);
   ~Server();
-  // Binds and starts accepting. The error names the address and the remedy.
+  // Reads the certificate, binds, starts accepting. The error names the key to change and the remedy.
   Result<void> start();
-  std::string url() const;             // "http://127.0.0.1:8080", with the port in force
+  std::string url() const;             // "http://127.0.0.1:8080", or https, with the port in force
   // Stops accepting, cancels what runs, closes connections. Then the io_context runs dry.
   void stop();
 

@@ -20,6 +20,8 @@ class Tokenizer {
   // are not marked special (such as <tool_call>) are recognised in both. invalid_argument if the
   // text is not UTF-8.
   virtual Result<std::vector<TokenId>> encode(std::string_view text, bool with_special) const = 0;
+  // The control tokens that the tokenizer itself puts before a text, such as <s>; encode leaves them out.
+  virtual std::vector<TokenId> own_prefix() const { return {}; }
   // keep_special: control tokens appear by their names. What is not UTF-8 becomes U+FFFD, one for
   // each longest start of a character, as Python's errors="replace" does. Unknown ids are nothing.
   virtual std::string decode(std::span<const TokenId> ids, bool keep_special) const = 0;

@@ -57,6 +57,27 @@ struct FinishedRollout {
   double seconds = 0;                  // running time, without time at the gate
 };
 
+// How an attempt stands whose harness runs elsewhere, for those who read it over HTTP.
+struct RolloutStatus {
+  AttemptKey attempt;
+  Mode mode = Mode::val;
+  RolloutState state = RolloutState::queued;
+  bool is_of_run = true;               // its task is one of the run's, not a caller's own
+  std::string task_json;
+  double opened_unix_seconds = 0;      // the rollout
+  double changed_unix_seconds = 0;     // when state began
+  std::optional<Outcome> outcome;      // once it has ended
+  std::optional<double> reward;
+  std::string note;                    // on reward or outcome
+};
+
+// Ends in their order; a reader goes on from next_after.
+struct FinishedPage {
+  std::vector<RolloutStatus> items;
+  std::uint64_t next_after = 0;
+  std::uint64_t total = 0;             // ends so far, those no longer kept too
+};
+
 // All siblings of one task, complete.
 struct Group {
   GroupId id;

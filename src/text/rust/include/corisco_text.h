@@ -52,6 +52,8 @@ corisco_text_vocabulary corisco_text_tokenizer_vocabulary(const corisco_text_tok
 int32_t corisco_text_tokenizer_encode(const corisco_text_tokenizer* tokenizer, const uint8_t* text,
                                       size_t size, bool with_special, corisco_text_ids* out,
                                       corisco_text_buffer* error);
+/* What the tokenizer puts before a text where it is asked to add its own tokens, such as <s>. To be freed. */
+corisco_text_ids corisco_text_tokenizer_own_prefix(const corisco_text_tokenizer* tokenizer);
 /* CORISCO_TEXT_INVALID, without a message, if there is no such token. */
 int32_t corisco_text_tokenizer_id_of(const corisco_text_tokenizer* tokenizer, const uint8_t* token,
                                      size_t size, int32_t* out);

@@ -90,6 +90,13 @@ pub unsafe extern "C" fn corisco_text_tokenizer_encode(
 }
 
 /// # Safety
+/// The handle is alive; the ids are freed with corisco_text_ids_free.
+#[no_mangle]
+pub unsafe extern "C" fn corisco_text_tokenizer_own_prefix(tokenizer: *const Tokenizer) -> Ids {
+    Ids::from_vec(unsafe { (*tokenizer).own_prefix().to_vec() })
+}
+
+/// # Safety
 /// The handle is alive; token points to size bytes; out to writable storage.
 #[no_mangle]
 pub unsafe extern "C" fn corisco_text_tokenizer_id_of(

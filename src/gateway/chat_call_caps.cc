@@ -1,0 +1,73 @@
+// What an attempt may ask of the model: so many calls in a minute, and so many in all. After the last
+// one the harness is told to stop by a turn that the gateway makes itself, since agents end well on a
+// final text and badly on an error; one that goes on all the same gets errors.
+#include <algorithm>
+
+#include "gateway/chat_call.h"
+
+namespace corisco::gateway {
+namespace asio = boost::asio;
+namespace {
+constexpr std::uint32_t kFinalTurnsMax = 5;   // of an attempt
+constexpr const char* kFinalText = "The rollout's call limit is reached; stop here.";
+}  // namespace
+
+// Counts the call. False: the attempt has none left.
+bool ChatCall::admit() {
+  if (!attempt_) return true;
+  auto& summary = attempt_->summary;
+  if (summary.num_calls >= parts_.config->gateway.calls_per_attempt_max) {
+    summary.hit_call_cap = true;
+    return false;
+  }
+  is_beside_first_turn_ = !attempt_->has_answered_tools;
+  attempt_->has_tools |= !request_.tools_json.empty();
+  ++summary.num_calls;
+  turn_ = attempt_->next_turn++;
+  return true;
+}
+
+// Not held time: an agent that loops uses up its rollout's time, not the machine.
+asio::awaitable<ChatCall::Failure> ChatCall::keep_to_rate() {
+  if (!attempt_) co_return std::nullopt;
+  const auto arrived = real_clock().now();
+  const auto moment = attempt_->rate.reserve(arrived, parts_.config->gateway.calls_per_minute_max);
+  if (moment > arrived) context_.metrics.rate_held.add();
+  while (real_clock().now() < moment) {
+    if (auto failure = interrupted()) {
+      attempt_->rate.release(moment);
+      co_return failure;
+    }
+    co_await wait(moment);
+  }
+  co_return std::nullopt;
+}
+
+// Made of text alone: nothing was sampled, so nothing is recorded, and no draw counts it.
+asio::awaitable<ChatCall::Failure> ChatCall::end_harness() {
+  if (attempt_->num_final_turns >= kFinalTurnsMax) {
+    const auto cap = parts_.config->gateway.calls_per_attempt_max;
+    auto error = from_error(
+        {Code::overloaded, cat("this rollout may call the model ", cap, " times and has done so")});
+    error.code = "call_cap_reached";
+    error.retry_after_seconds = 0;
+    error.is_final = true;
+    co_return error;
+  }
+  ++attempt_->num_final_turns;
+  context_.metrics.final_turns.add();
+  std::vector<ChoiceStream> streams;
+  for (std::uint32_t i = 0; i < request_.num_choices; ++i) {
+    auto& stream = streams.emplace_back(parts_.tokenizer, std::vector<std::string>(), std::vector<TokenId>());
+    if (request_.is_stream) unsent_ += wire_->opening(i, {});
+    const auto piece = stream.say(kFinalText);
+    if (request_.is_stream) unsent_ += wire_->piece(i, piece) + wire_->ending(i, stream);
+  }
+  if (request_.is_stream) {
+    if (auto failure = co_await flush()) co_return failure;
+  }
+  const Usage nothing_sampled;
+  co_await send_last(streams, nothing_sampled);
+  co_return std::nullopt;
+}
+}  // namespace corisco::gateway

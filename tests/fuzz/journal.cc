@@ -1,0 +1,83 @@
+// A journal of any bytes: opened, or refused with its reason; a torn tail is cut and nothing else is;
+// what opens can be read, recovered from, and goes on. Records of any payload code as they decode.
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "corisco/base/log.h"
+#include "corisco/samples/recovery.h"
+#include "fuzz/fuzz.h"
+#include "samples/journal_format.h"
+#include "samples/record_codec.h"
+#include "support/temporary_folder.h"
+
+namespace corisco::samples {
+namespace {
+using fuzz::require;
+constexpr const char* kRun = "run";
+
+// Older payloads may lack a last field, so the first coding need not be the payload.
+void check_codes_again(std::uint8_t type, const Record& record) {
+  const auto payload = encode(record);
+  const auto again = decode(type, payload);
+  require(type_of(record) == type && again.ok() && encode(again.value()) == payload, "codes otherwise");
+}
+
+// Frames of [type, payload's length, payload] each, with good checksums.
+std::string framed_records(std::string_view bytes) {
+  std::string file = journal_head(kRun);
+  for (std::uint64_t sequence = 1; bytes.size() >= 2; ++sequence) {
+    const auto type = static_cast<std::uint8_t>(bytes[0]);
+    const auto payload = bytes.substr(2, static_cast<unsigned char>(bytes[1]));
+    file += framed(type, sequence, payload);
+    bytes.remove_prefix(2 + payload.size());
+    const auto record = decode(type, payload);
+    if (record.ok()) check_codes_again(type, record.value());
+    else require(!record.error().message.empty(), "a refusal without words");
+  }
+  return file;
+}
+
+std::string file_of(fuzz::Input input) {
+  const auto mode = input.below(3);
+  const auto cut = input.byte();
+  if (mode == 0) return std::string(input.rest(4096));
+  auto file = framed_records(input.rest(4096));
+  if (mode == 2) file.resize(file.size() - std::min<std::size_t>(file.size(), cut));   // torn
+  return file;
+}
+
+std::uint64_t count_records(const std::string& folder) {
+  std::uint64_t num_records = 0;
+  const auto report = read_journal(folder, [&](const Record&) { ++num_records; });
+  require(report.ok(), "open, but not readable: ", report.ok() ? "" : report.error().message);
+  require(report.value().num_records == num_records && report.value().torn_bytes == 0, "a torn tail that was not cut");
+  return num_records;
+}
+
+void check(const std::string& folder, const std::string& file) {
+  const auto path = cat(folder, "/", kJournalName);
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << file;
+  {
+    const auto journal = Journal::open(folder, kRun);
+    if (!journal.ok()) return require(!journal.error().message.empty(), "a refusal without words");
+    require(journal.value()->torn_bytes() <= file.size(), "more torn than there was");
+  }
+  const auto num_records = count_records(folder);
+  const auto recovered = recover(folder, PolicyVersion{0});
+  require(recovered.ok() || !recovered.error().message.empty(), "a recovery that says nothing");
+  const auto journal = Journal::open(folder, kRun);
+  require(journal.ok() && journal.value()->torn_bytes() == 0, "does not open again");
+  journal.value()->append(RunResumed{}, {});
+  require(journal.value()->flush().ok() && count_records(folder) == num_records + 1, "does not go on");
+}
+}  // namespace
+}  // namespace corisco::samples
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const corisco::support::TemporaryFolder folder;
+  corisco::log::set_level(corisco::log::Level::error);
+  corisco::samples::check(folder.path(), corisco::samples::file_of({data, size}));
+  return 0;
+}

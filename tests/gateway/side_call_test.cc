@@ -1,0 +1,66 @@
+// What a harness asks beside its task is served and recorded, and not trained unless the config says so.
+#include "corisco/base/json.h"
+#include "gateway/server_fixture.h"
+
+namespace corisco::gateway::fakes {
+namespace {
+using nlohmann::json;
+
+struct SideCallTest : ServerTest {
+  static std::string request(const std::string& text, bool has_tools, const std::string& key) {
+    json body = {{"messages", {{{"role", "user"}, {"content", text}}}}};
+    if (has_tools) body["tools"] = {{{"type", "function"}, {"function", {{"name", "ls"}}}}};
+    return post("/v1/chat/completions", json_text(body), key);
+  }
+  void finish(std::uint64_t sequence) {
+    on_io([this, sequence] { generator.give(RequestId{sequence}, {'o', kEnd}, FinishReason::stop); return 0; });
+  }
+  bool wait_for_sequences(std::size_t count) {
+    return eventually([this, count] { return generator.requests.size() == count; });
+  }
+  bool is_trained(std::size_t call) { return on_io([this, call] { return sink.calls.at(call).is_trainable; }); }
+
+  // A title is asked for while the first turn is under way, a summary after it.
+  void run_turns() {
+    start();
+    generator.is_manual = true;
+    const auto key = open_attempt(1);
+    RawClient title(port), turn(port), summary(port);
+    title.send(request("a title, please", false, key));
+    ASSERT_TRUE(wait_for_sequences(1));
+    turn.send(request("the task", true, key));
+    ASSERT_TRUE(wait_for_sequences(2));
+    finish(1);
+    EXPECT_EQ(title.read_reply().status, 200);
+    finish(2);
+    EXPECT_EQ(turn.read_reply().status, 200);
+    summary.send(request("sum it up", false, key));
+    ASSERT_TRUE(wait_for_sequences(3));
+    finish(3);
+    EXPECT_EQ(summary.read_reply().status, 200);
+  }
+};
+
+TEST_F(SideCallTest, IsRecordedAndNotTrained) {
+  ASSERT_NO_FATAL_FAILURE(run_turns());
+  EXPECT_FALSE(is_trained(0));
+  EXPECT_TRUE(is_trained(1));
+  EXPECT_TRUE(is_trained(2));            // it continues nothing, but came after the first turn
+}
+
+TEST_F(SideCallTest, IsTrainedIfTheConfigSaysSo) {
+  config.gateway.train_side_calls = true;
+  ASSERT_NO_FATAL_FAILURE(run_turns());
+  EXPECT_TRUE(is_trained(0));
+}
+
+TEST_F(SideCallTest, OfAHarnessWithoutToolsIsNone) {
+  start();
+  const auto key = open_attempt(1);
+  RawClient one(port);
+  one.send(request("one", false, key));
+  EXPECT_EQ(one.read_reply().status, 200);
+  EXPECT_TRUE(is_trained(0));
+}
+}  // namespace
+}  // namespace corisco::gateway::fakes
