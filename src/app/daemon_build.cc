@@ -1,4 +1,7 @@
 // How the daemon is put together: one step per part, bottom-up, each with its own errors.
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -20,6 +23,19 @@ std::string model_type_of(const std::string& model_folder) {
   const auto text = files::read(model_folder + "/config.json");
   const auto json = parse_json(text.ok() ? text.value() : "");
   return json.is_object() ? json.value("model_type", "") : "";
+}
+
+// A connection is an open file, and shells often allow no more than 1024; after the spawner has started,
+// so that harnesses keep what they are used to.
+void allow_connections(std::uint32_t connections_max) {
+  constexpr std::uint32_t kOtherFiles = 256;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = std::max<rlim_t>(limit.rlim_cur, std::min<rlim_t>(limit.rlim_max, connections_max + kOtherFiles));
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur < connections_max + kOtherFiles)
+    log::warn(cat("this process may open ", limit.rlim_cur, " files, too few for gateway.connections_max (",
+                  connections_max, "): raise the hard limit (ulimit -Hn)"));
 }
 }  // namespace
 
@@ -120,6 +136,7 @@ Result<void> Daemon::Parts::build_samples() {
 }
 
 Result<void> Daemon::Parts::build_gateway() {
+  allow_connections(config().gateway.connections_max);
   gateway::ServerParts parts;
   parts.io = &io;
   parts.config = &options.config;

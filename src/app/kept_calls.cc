@@ -28,7 +28,8 @@ void KeptCalls::keep(const FinishedRollout& finished) {
 
 void KeptCalls::forget(RolloutId rollout) {
   expected_.erase(rollout);
-  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const auto& one) { return one.rollout == rollout; });
+  const auto is_it = [rollout](const auto& entry) { return entry.rollout == rollout; };
+  const auto found = std::find_if(entries_.begin(), entries_.end(), is_it);
   if (found == entries_.end()) return;
   bytes_ -= found->bytes;
   entries_.erase(found);

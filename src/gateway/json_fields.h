@@ -45,7 +45,7 @@ class JsonFields {
   std::optional<std::int64_t> integer(const char* name, std::int64_t min, std::int64_t max) {
     const auto* value = find(name);
     if (value == nullptr) return std::nullopt;
-    if (!value->is_number_integer()) return refuse(name, "must be an integer");
+    if (!is_whole(*value)) return refuse(name, "must be an integer");
     const bool is_too_large = value->is_number_unsigned() &&
                               value->get<std::uint64_t>() > static_cast<std::uint64_t>(max);
     if (is_too_large || value->get<std::int64_t>() < min || value->get<std::int64_t>() > max)
@@ -74,6 +74,14 @@ class JsonFields {
   const std::optional<ApiError>& problem() const { return problem_; }
 
  private:
+  // 5.0 is an integer too: JSON has a single kind of number.
+  static bool is_whole(const Json& value) {
+    constexpr double kExactMax = 9007199254740992;
+    if (!value.is_number_float()) return value.is_number_integer();
+    const auto number = value.get<double>();
+    return std::abs(number) <= kExactMax && std::trunc(number) == number;
+  }
+
   const Json& object_;
   std::optional<ApiError> problem_;
 };

@@ -1,17 +1,15 @@
 #include "gateway/responses_history.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "corisco/base/json.h"
+#include "gateway/reasoning_seal.h"
 
 namespace corisco::gateway {
 namespace {
 using MaybeError = std::optional<ApiError>;
-constexpr std::string_view kSeal = "corisco1.";
 
 const Json* member(const Json& object, const char* name) {
   const auto found = object.find(name);
@@ -58,19 +56,6 @@ MaybeError read_text(const Json* content, const std::string& where, std::string&
     if (auto error = read_part((*content)[i], cat(where, "[", i, "]"), texts)) return error;
   text = join(texts, "\n");
   return std::nullopt;
-}
-
-std::string unsealed(const std::string& sealed) {
-  if (!starts_with(sealed, kSeal)) return {};
-  const auto coded = std::string_view(sealed).substr(kSeal.size());
-  std::string text(coded.size() / 4 * 3 + 3, '\0');
-  const auto* from = reinterpret_cast<const unsigned char*>(coded.data());
-  auto* to = reinterpret_cast<unsigned char*>(text.data());
-  const auto size = EVP_DecodeBlock(to, from, static_cast<int>(coded.size()));
-  if (size < 0) return {};
-  const auto num_padding = ends_with(coded, "==") ? 2U : ends_with(coded, "=") ? 1U : 0U;   // decoded as zeros
-  text.resize(static_cast<std::size_t>(size) - std::min<std::size_t>(num_padding, static_cast<std::size_t>(size)));
-  return text;
 }
 
 // Empty if the id is not one of ours.
@@ -144,7 +129,7 @@ MaybeError Conversation::add_message(const Json& item, const std::string& where)
 MaybeError Conversation::add_reasoning(const Json& item, const std::string& where) {
   std::string text;
   if (auto error = read_text(member(item, "content"), cat(where, ".content"), text)) return error;
-  if (text.empty()) text = unsealed(text_of(item, "encrypted_content"));
+  if (text.empty()) text = unsealed_reasoning(text_of(item, "encrypted_content"));
   if (text.empty())
     if (auto error = read_text(member(item, "summary"), cat(where, ".summary"), text)) return error;
   auto* message = &open_turn(item);
@@ -244,14 +229,5 @@ std::string referenced_item(const Json& item) {
 
 std::string item_id(const char* prefix, const std::string& reply_id, std::size_t index) {
   return cat(prefix, "_", reply_id, "_", index);
-}
-
-std::string sealed_reasoning(const std::string& text) {
-  std::string coded(text.size() / 3 * 4 + 5, '\0');
-  const auto* from = reinterpret_cast<const unsigned char*>(text.data());
-  auto* to = reinterpret_cast<unsigned char*>(coded.data());
-  const auto size = EVP_EncodeBlock(to, from, static_cast<int>(text.size()));
-  coded.resize(static_cast<std::size_t>(size));
-  return cat(kSeal, coded);
 }
 }  // namespace corisco::gateway

@@ -24,7 +24,4 @@ std::string referenced_item(const Json& item);
 
 // The ids of a reply's items hold the reply's own: "fc_" and "1f0a..." and "_2".
 std::string item_id(const char* prefix, const std::string& reply_id, std::size_t index);
-
-// A reasoning item's text as the client keeps it unread, for clients that send nothing else back.
-std::string sealed_reasoning(const std::string& text);
 }  // namespace corisco::gateway

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "corisco/base/json.h"
+#include "gateway/reasoning_seal.h"
 #include "gateway/responses_history.h"
 
 namespace corisco::gateway {

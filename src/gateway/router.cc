@@ -128,7 +128,8 @@ asio::awaitable<void> Router::answer(Plan plan, const Head& head, std::string bo
     co_await count_tokens(context_, plan.caller, std::move(body), reply);
   } else if (is_lightning_route(plan.route.kind)) {
     auto url = url_from(head, parts_.config->gateway);
-    auto answer = co_await lightning_.answer(plan.route, head.method, head.target, std::move(body), std::move(url));
+    auto answer = co_await lightning_.answer(plan.route, plan.caller, head.method, head.target, std::move(body),
+                                             std::move(url));
     co_await reply.whole(std::move(answer));
   } else {
     auto answer = quick_answer(plan, head, body);

@@ -71,7 +71,8 @@ Result<Controller::External> Controller::open_external(std::string task_json) {
 
 Result<Controller::External> Controller::take_waiting() {
   if (!state_->parts.config->rollouts.harness.external) {
-    return Error{Code::conflict, "the daemon starts the harnesses itself: set rollouts.harness.external, or give a task"};
+    return Error{Code::conflict,
+                 "the daemon starts the harnesses itself: set rollouts.harness.external, or give a task"};
   }
   for (auto& [id, rollout] : state_->rollouts) {
     if (rollout.state == RolloutState::queued && rollout.is_of_run) return state_->start_external(rollout);

@@ -18,6 +18,8 @@ HEADS = [
     HEAD + "Content-Length: 2\r\nExpect: 100-continue\r\nAuthorization: Bearer k\r\n\r\n",
     HEAD + "Transfer-Encoding: chunked\r\nX: \t a\xe9 \r\n\r\n",
     "POST /rollout/7/attempt/1/v1/messages HTTP/1.1\r\nhost: [::1]:80\r\nx-api-key: k\r\n\r\n",
+    "POST /proxy/rollout/7/attempt/0/mode/train/openai/v1/chat/completions HTTP/1.1\r\nHost: x\r\n\r\n",
+    "GET /api/rollouts/a-b/attempt/0/events?format=triplet HTTP/1.1\r\nHost: x\r\n\r\n",
     "GET /v1/models/a%2Fb HTTP/1.1\r\nHost: x\r\n folded\r\n\r\n",
 ]
 BODIES = [
@@ -26,7 +28,8 @@ BODIES = [
     HEAD + "Transfer-Encoding: chunked\r\n\r\nA;x=\"y\"\r\n0123456789\r\n00\r\nTrailer: v\r\n\r\n",
     HEAD + "Content-Length: 600\r\n\r\n",
 ]
-TOOL = {"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object", "properties": {}}}}
+NO_PARAMETERS = {"type": "object", "properties": {}}
+TOOL = {"type": "function", "function": {"name": "f", "description": "d", "parameters": NO_PARAMETERS}}
 CHATS = [
     {"model": "m", "messages": [{"role": "user", "content": "hi"}], "max_tokens": 5, "temperature": 0.5, "top_p": 0.9,
      "top_k": -1, "min_p": 0.1, "seed": 3, "stop": ["a"], "stop_token_ids": [1], "n": 2, "logprobs": True,
@@ -44,8 +47,8 @@ CHATS = [
                   {"role": "assistant", "content": [{"type": "thinking", "thinking": "t", "signature": ""},
                                                     {"type": "tool_use", "id": "u", "name": "f", "input": {"a": 1}}]},
                   {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "u", "content": "r"}]}],
-     "tools": [{"name": "f", "input_schema": {"type": "object"}}, {"type": "web_search_20250305", "name": "web_search"}],
-     "tool_choice": {"type": "none"}, "thinking": {"type": "enabled", "budget_tokens": 1024}, "stop_sequences": ["x"]},
+     "tools": [{"name": "f", "input_schema": NO_PARAMETERS}, {"type": "web_search_20250305", "name": "web_search"}],
+     "tool_choice": {"type": "none"}, "thinking": {"type": "enabled"}, "stop_sequences": ["x"]},
     {"model": "m", "instructions": "i", "input": "hi", "store": False, "stream": True, "include": []},
     {"model": "m", "input": [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "a"}]},
                              {"type": "reasoning", "summary": [], "encrypted_content": None},
@@ -56,10 +59,12 @@ CHATS = [
 ]
 REPLIES = {
     "hermes": 'Hm.<tool_call>\n{"name": "f", "arguments": {"a": "b"}}\n</tool_call>\n<tool_call>{"name": 1}</tool_call>',
-    "qwen3_coder": "<tool_call>\n<function=f>\n<parameter=a>\nx\n</parameter>\n<parameter=b>\n7\n</parameter>\n</function>\n</tool_call>",
+    "qwen3_coder": "<tool_call>\n<function=f>\n<parameter=a>\nx\n</parameter>\n<parameter=b>\n7\n</parameter>\n"
+                   "</function>\n</tool_call>",
     "llama3_json": '<|python_tag|>{"name": "f", "parameters": {"a": "b"}}; {"name": "f", "parameters": {}}',
     "mistral": '[TOOL_CALLS][{"name": "f", "arguments": {"a": 1}}]',
-    "deepseek_v3": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    "deepseek_v3": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{}\n```"
+                   "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
     "glm45": "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>x</arg_value>\n</tool_call>",
     "pythonic": "[f(a='b', c=[1, None], d={'x': True}), f()]",
 }
@@ -71,7 +76,8 @@ def records():
     group = struct.pack("<QQIQ", 1, 5, 2, 0)
     started = struct.pack("<QIQ", 1, 1, 9)
     resumed = struct.pack("<Q", 0)
-    for payloads in ([(1, group)], [(3, started), (8, resumed)], [(2, bytes(40)), (4, bytes(80)), (6, bytes(60)), (7, bytes(24))]):
+    zeros = [(2, bytes(40)), (4, bytes(80)), (6, bytes(60)), (7, bytes(24))]
+    for payloads in ([(1, group)], [(3, started), (8, resumed)], zeros):
         yield b"".join(bytes([kind, len(payload)]) + payload for kind, payload in payloads)
 
 

@@ -7,7 +7,8 @@ namespace {
 using nlohmann::json;
 
 struct AgentLightningTest : ServerTest {
-  RawReply request(const std::string& method, const std::string& path, const json& body = {}, const std::string& key = {}) {
+  RawReply request(const std::string& method, const std::string& path, const json& body = {},
+                   const std::string& key = {}) {
     const auto text = body.is_null() ? std::string() : json_text(body);
     const auto bearer = key.empty() ? std::string() : cat("Authorization: Bearer ", key, "\r\n");
     RawClient client(port);
@@ -32,15 +33,17 @@ struct AgentLightningTest : ServerTest {
     return request("PATCH", "/api/rollouts/" + name, {{"status", status}});
   }
   RawReply event(const std::string& name, const std::string& type, const json& data, const std::string& key = {}) {
-    return request("POST", cat("/api/rollouts/", name, "/attempt/0/events"), {{"event_type", type}, {"data", data}}, key);
+    const json body = {{"event_type", type}, {"data", data}};
+    return request("POST", cat("/api/rollouts/", name, "/attempt/0/events"), body, key);
   }
   RawReply call(const std::string& name, const std::string& key = {}, const std::string& mode = "val") {
-    return request("POST", cat("/proxy/rollout/", name, "/attempt/0/mode/", mode, "/openai/v1/chat/completions"), hi(), key);
+    const auto base = cat("/proxy/rollout/", name, "/attempt/0/mode/", mode, "/openai/v1");
+    return request("POST", base + "/chat/completions", hi(), key);
   }
   // One of the run, which waits for a harness elsewhere.
   void add_training_rollout(std::uint64_t id) {
     on_io([&] {
-      rollouts.add({{RolloutId{id}, 1}, Mode::train, RolloutState::queued, true, R"({"data_id": "d"})", 1e9, 1e9, {}, {}, ""});
+      rollouts.add({{RolloutId{id}, 1}, Mode::train, RolloutState::queued, true, "{}", 1e9, 1e9, {}, {}, ""});
       return 0;
     });
   }
@@ -157,7 +160,8 @@ TEST_F(AgentLightningTest, AnAgentOfTheRunUsesItsOwnKey) {
   EXPECT_EQ(call("7", "", "train").status, 401);
   EXPECT_EQ(event("7", "reward", {{"value", 0.5}}, other).status, 401);
   EXPECT_EQ(event("7", "reward", {{"value", 0.5}}, key).status, 200);
-  for (const auto* path : {"/api/rollouts/7", "/api/rollouts?state_in=running", "/api/rollouts/7/events", "/proxy/state"})
+  for (const auto* path :
+       {"/api/rollouts/7", "/api/rollouts?state_in=running", "/api/rollouts/7/events", "/proxy/state"})
     EXPECT_EQ(request("GET", path, {}, key).status, 403) << path;
   const auto reply = request("GET", "/api/rollouts/7");
   EXPECT_EQ(reply.status, 401);
@@ -165,6 +169,17 @@ TEST_F(AgentLightningTest, AnAgentOfTheRunUsesItsOwnKey) {
   on_io([this] { attempts.close({RolloutId{7}, 1}); return 0; });
   EXPECT_EQ(call("7", key, "train").status, 409);
   EXPECT_EQ(event("7", "reward", {{"value", 9}}, key).status, 409);
+}
+
+TEST_F(AgentLightningTest, OnlyItsOwnKeyOpensARolloutThatTheDaemonRuns) {
+  start();                               // without an admin key: this machine is trusted with /api
+  const auto key = open_attempt(9);
+  EXPECT_EQ(call("9", "", "train").status, 401);
+  EXPECT_EQ(call("9", "EMPTY", "train").status, 401);
+  EXPECT_EQ(event("9", "reward", {{"value", 1}}).status, 404);
+  EXPECT_EQ(call("9", key, "train").status, 200);
+  EXPECT_EQ(event("9", "reward", {{"value", 1}}, key).status, 200);
+  EXPECT_EQ(on_io([this] { return rollouts.rewards.size(); }), 1U);
 }
 
 TEST_F(AgentLightningTest, ARewardIsANumberAndCountsOnce) {
@@ -252,7 +267,8 @@ TEST_F(AgentLightningTest, TheLogOfEndsHasACursor) {
   for (const auto* name : {"b", "a"}) EXPECT_EQ(patch(name, {{"state", "succeeded"}}).status, 200);
   auto page = got("/api/rollouts/terminal?after=0&limit=1");
   ASSERT_EQ(page["items"].size(), 1U);
-  EXPECT_EQ(page["items"][0], json({{"rollout_id", "b"}, {"state", "succeeded"}, {"data_id", "i-b"}, {"is_train", false}}));
+  const json first = {{"rollout_id", "b"}, {"state", "succeeded"}, {"data_id", "i-b"}, {"is_train", false}};
+  EXPECT_EQ(page["items"][0], first);
   EXPECT_EQ(page["next_after"], 1);
   EXPECT_EQ(page["total_terminal"], 2);
   page = got("/api/rollouts/terminal?after=1");
@@ -263,7 +279,9 @@ TEST_F(AgentLightningTest, TheLogOfEndsHasACursor) {
 
 TEST_F(AgentLightningTest, WhatCannotBeHonouredIsRefusedByName) {
   start();
-  const auto create_with = [&](const json& rollout) { return request("POST", "/api/rollouts", json::array({rollout})); };
+  const auto create_with = [&](const json& rollout) {
+    return request("POST", "/api/rollouts", json::array({rollout}));
+  };
   const json task = {{"question", "1+1"}};
   auto reply = create_with({{"input", task}});
   EXPECT_EQ(reply.status, 501) << "is_train is true by default";
@@ -298,7 +316,8 @@ TEST_F(AgentLightningTest, PauseAndResumeEchoTheirFields) {
   EXPECT_EQ(got("/proxy/state"), paused);
   EXPECT_TRUE(on_io([this] { return is_paused; }));
   reply = request("POST", "/proxy/resume");
-  EXPECT_EQ(parse_json(reply.body), json({{"paused", false}, {"retry_after_seconds", 7}, {"reason", nullptr}, {"inflight", 0}}));
+  const json resumed = {{"paused", false}, {"retry_after_seconds", 7}, {"reason", nullptr}, {"inflight", 0}};
+  EXPECT_EQ(parse_json(reply.body), resumed);
   EXPECT_FALSE(on_io([this] { return is_paused; }));
   EXPECT_EQ(request("POST", "/proxy/pause").status, 200) << "a body is not needed";
   EXPECT_EQ(request("POST", "/proxy/pause", {{"retry_after_seconds", "soon"}}).status, 422);

@@ -48,6 +48,7 @@ TEST(ChatRequest, ReadsItsFields) {
   EXPECT_EQ(request.tools_json, R"([{"type":"function","z":1,"a":2}])");   // in the order that came
   EXPECT_EQ(request.template_kwargs_json, R"({"k":1})");
   EXPECT_EQ(accepted(with("\"stop\":\"x\"")).stop_strings, std::vector<std::string>{"x"});
+  EXPECT_EQ(accepted(with("\"max_tokens\":5.0")).max_tokens, 5U);   // JSON has a single kind of number
 }
 
 TEST(ChatRequest, HarmlessFieldsAreIgnored) {
@@ -85,6 +86,7 @@ TEST(ChatRequest, WrongValuesAreRefusedByName) {
       {R"("n":0)", "n"},
       {R"("n":17)", "n"},
       {R"("n":1.5)", "n"},
+      {R"("n":1e300)", "n"},
       {R"("n":true)", "n"},
       {R"("n":18446744073709551615)", "n"},
       {R"("max_tokens":0)", "max_tokens"},

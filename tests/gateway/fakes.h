@@ -165,7 +165,8 @@ class MemoryRollouts final : public RolloutPort {
     return end(attempt, Outcome::harness_crashed, std::move(reason));
   }
   Result<AttemptKey> open_waiting(std::string task_json) override {
-    add({{RolloutId{next_id++}, 1}, Mode::val, RolloutState::queued, false, std::move(task_json), 1e9, 1e9, {}, {}, ""});
+    const AttemptKey attempt{RolloutId{next_id++}, 1};
+    add({attempt, Mode::val, RolloutState::queued, false, std::move(task_json), 1e9, 1e9, {}, {}, ""});
     return open.back().attempt;
   }
   Result<void> start_waiting(AttemptKey attempt) override {

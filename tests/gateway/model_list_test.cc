@@ -31,8 +31,9 @@ TEST(Utf8Check, WhereTheFirstPieceBeginsThatIsNoCharacter) {
   for (const std::string text : {"", "a", "\x7f", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf",
                                  "\xee\x80\x80", "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"})
     EXPECT_EQ(invalid_utf8_at(text), std::nullopt) << text;
-  for (const std::string piece : {"\x80", "\xbf", "\xc0\x80", "\xc1\xbf", "\xc2", "\xc2""a", "\xe0\x9f\xbf", "\xed\xa0\x80",
-                                  "\xe2\x82", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff"})
+  for (const std::string piece : {"\x80", "\xbf", "\xc0\x80", "\xc1\xbf", "\xc2", "\xc2""a", "\xe0\x9f\xbf",
+                                  "\xed\xa0\x80", "\xe2\x82", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80",
+                                  "\xf5\x80\x80\x80", "\xff"})
     EXPECT_EQ(invalid_utf8_at("a\xc3\xa9" + piece), 3U);
 }
 

@@ -5,7 +5,7 @@
 #include "corisco/base/json.h"
 #include "corisco/base/strings.h"
 #include "gateway/openai_responses.h"
-#include "gateway/responses_history.h"
+#include "gateway/reasoning_seal.h"
 
 namespace corisco::gateway {
 namespace {

@@ -137,7 +137,8 @@ TEST(SystemFolding, WithoutASystemRoleTheFirstUserSaysIt) {
 TEST(SystemFolding, WhatNeedsNoFoldingStaysByteForByte) {
   TemplateRoles front_only;
   front_only.takes_leading_systems = front_only.takes_later_systems = false;
-  const std::string odd_numbers = R"([{"role":"system","content":"a"},{"role":"user","content":"\"role\":\"system\"","x":1e5}])";
+  const std::string odd_numbers =
+      R"([{"role":"system","content":"a"},{"role":"user","content":"\"role\":\"system\"","x":1e5}])";
   EXPECT_EQ(fold_messages(odd_numbers, front_only), odd_numbers);
   EXPECT_EQ(fold_messages(messages_of("u a, s b"), {}), messages_of("u a, s b"));
   const std::string others = R"([{"role":"user","content":null},{"name":"n","role":"system","content":"b"}])";
@@ -145,15 +146,15 @@ TEST(SystemFolding, WhatNeedsNoFoldingStaysByteForByte) {
             R"([{"role":"user","content":null},{"name":"n","role":"user","content":"b"}])");
 }
 
-// Every conversation of up to five messages, cut before each of its assistant's messages: what was
+// Every conversation of four messages, cut before each of its assistant's messages: what was
 // rendered for the earlier request is a prefix of what is rendered for the whole.
 TEST(SystemFolding, WhatWasSaidStaysAPrefix) {
   const char* kinds[] = {"s", "u", "a", "t"};
   for (const auto& source : {kAny, kFrontOnly, kAlternating, kNoSystem, kHoisting, kDropping}) {
     const auto roles = roles_of(*template_of(source), false);
-    for (int number = 0; number < 4 * 4 * 4 * 4 * 4; ++number) {
+    for (int number = 0; number < 4 * 4 * 4 * 4; ++number) {
       std::vector<std::string> items;
-      for (int i = 0, rest = number; i < 5; ++i, rest /= 4) items.push_back(cat(kinds[rest % 4], " m", i));
+      for (int i = 0, rest = number; i < 4; ++i, rest /= 4) items.push_back(cat(kinds[rest % 4], " m", i));
       const auto folded = [&](std::size_t count) {
         const std::vector<std::string> part(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(count));
         const auto text = fold_messages(messages_of(join(part, ",")), roles);

@@ -98,7 +98,7 @@ struct Gateway {
   std::string unscoped = "serve";
   std::string static_key;
   std::string admin_key;
-  std::uint32_t connections_max = 1024;
+  std::uint32_t connections_max = 4096;
   std::uint64_t body_bytes_max = 64U << 20;
   std::uint32_t header_bytes_max = 16384;
   std::uint32_t header_seconds_max = 10;
@@ -164,7 +164,7 @@ struct Harness {
   template <class V> void describe(V& v) {
     v("preset", preset, Rule{.help = "An agent that is started as its page in docs/harnesses says, instead of a command.", .one_of = {"none", "mini-swe-agent", "openhands", "opencode", "claude-code", "codex", "qwen-code"}});
     v("prompt", prompt, Rule{.help = "What a preset's agent is asked to do; templates as in command."});
-    v("command", command, Rule{.help = "Program and arguments. {task.KEY} is a field of the task, {base_url}, {api_key}, {rollout_id}, {attempt}, {task_file}, {reward_file}, {work_folder}, {config_folder} as named; an unknown key is an error."});
+    v("command", command, Rule{.help = "Program and arguments. {task.KEY} is a field of the task, {base_url}, {api_key}, {rollout_id}, {attempt}, {task_file}, {reward_file}, {work_folder}, {home_folder}, {config_folder} as named; an unknown key is an error."});
     v("python", python, Rule{.help = "file.py:function instead of a command: called as function(task) in a child forked from a warmed interpreter.", .is_path = true});
     v("external", external, Rule{.help = "Instead of both: harnesses run elsewhere, and each takes the next rollout by POST /admin/rollouts."});
     v("python_interpreter", python_interpreter, Rule{.help = "Interpreter of python harnesses and rewards.", .is_path = false});

@@ -10,8 +10,9 @@ import argparse
 import collections
 import json
 import pathlib
+import signal
 import subprocess
-import time
+import sys
 
 import servers
 import table
@@ -25,12 +26,15 @@ MEASURES = [
     Measure("full", "small --connections 32 --seconds 3", ("bare", "gateway", "Agent Lightning", "LiteLLM")),
     Measure("first byte", "small --stream --connections 1 --seconds 1.5", ("bare", "gateway", "LiteLLM")),
     Measure("8 streams", f"streams --connections 8 --tokens 100 --rate {RATE} --seconds 8", ("bare", "gateway at 50", "LiteLLM")),
-    Measure("256 streams", f"streams --connections 256 --tokens 150 --rate {RATE} --seconds 12", ("bare", "gateway at 50", "LiteLLM")),
+    Measure("256 streams", f"streams --connections 256 --tokens 150 --rate {RATE} --seconds 12", ("bare", "gateway at 50")),
     Measure("large", "large --connections 1 --seconds 2", ("bare", "gateway with tokenizer", "Agent Lightning", "LiteLLM")),
 ]
-HELD = [
+# Once, at the end: how much memory connections take; and streams that LiteLLM goes on with, for a minute,
+# after their readers have left.
+LAST = [
     Measure("held", "held --hold --connections 2000 --tokens 8 --waves 3 --seconds 40", ("gateway",)),
     Measure("streaming", "held --connections 2000 --tokens 8 --waves 3 --seconds 40", ("gateway at 2",)),
+    Measure("256 streams", f"streams --connections 256 --tokens 150 --rate {RATE} --seconds 12", ("LiteLLM",)),
 ]
 
 
@@ -67,7 +71,7 @@ class Bench:
         command = ["taskset", "-c", servers.LOAD_CORE, self.options.programs / "bench_gateway_load", *measure.arguments.split(),
                    "--port", server.port, "--path", server.path, "--pid", server.pid] + (["--key", server.key] if server.key else [])
         server.go_on()
-        time.sleep(0.2)
+        server.wait_until_idle()
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=60)
         server.stand_still()
         if done.returncode != 0:
@@ -85,7 +89,7 @@ class Bench:
                 turn = repeat % len(measure.servers)           # each begins once
                 for name in measure.servers[turn:] + measure.servers[:turn]:
                     self.run(measure, name, repeat)
-        for measure in HELD:
+        for measure in LAST:
             self.run(measure, measure.servers[0], 0)
         done = subprocess.run(["taskset", "-c", servers.SERVER_CORE, self.options.programs / "bench_gateway_tokenise", self.options.model],
                               capture_output=True, text=True, check=True, timeout=60)
@@ -119,6 +123,7 @@ def main():
         parser.add_argument(f"--{name}", type=whole_path, required=True)
     parser.add_argument("output", type=whole_path)
     bench = Bench(parser.parse_args())
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))   # and the servers with it
     try:
         bench.start()
         bench.run_all()

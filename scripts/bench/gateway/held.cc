@@ -112,7 +112,7 @@ nlohmann::ordered_json held(asio::io_context& io, const Load& load) {
     failure = std::move(thrown);
     io.stop();
   });
-  io.run_until(begin + std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(load.seconds)));
+  io.run_until(begin + nanoseconds(load.seconds));
   if (failure) std::rethrow_exception(failure);
   if (!io.stopped()) line["failed"] = "not all were answered in time";
   return line;

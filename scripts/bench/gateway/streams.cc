@@ -73,14 +73,13 @@ nlohmann::ordered_json line_of(Crowd& crowd, const Load& load, double elapsed) {
 
 nlohmann::ordered_json streams(asio::io_context& io, const Load& load) {
   Crowd crowd{counted_stream(load.target, load.tokens), {}, {}, load.connections, asio::steady_timer(io)};
-  const auto seconds = [](double value) { return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(value)); };
-  const auto begin = std::chrono::steady_clock::now() + seconds(0.2);   // by then all are connected
+  const auto begin = std::chrono::steady_clock::now() + nanoseconds(0.2);   // by then all are connected
   for (unsigned i = 0; i < load.connections; ++i) {
     auto& stream = *crowd.streams.emplace_back(std::make_unique<Stream>(io, load.target.port));
-    const auto begins_at = begin + seconds(load.ramp_seconds * i / load.connections);
+    const auto begins_at = begin + nanoseconds(load.ramp_seconds * i / load.connections);
     asio::co_spawn(io, follow(io, crowd, stream, begins_at), asio::detached);
   }
-  crowd.deadline.expires_at(begin + seconds(load.seconds));
+  crowd.deadline.expires_at(begin + nanoseconds(load.seconds));
   crowd.deadline.async_wait([&crowd](boost::system::error_code error) {
     if (error) return;
     for (const auto& stream : crowd.streams) stream->client.cut();

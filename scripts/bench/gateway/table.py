@@ -3,6 +3,7 @@
 usage: table.py RUNS_JSONL
 """
 import json
+import math
 import statistics
 import sys
 
@@ -25,7 +26,7 @@ class Runs:
 
     def ratio(self, server, other, field):
         pairs = zip(self.each(server, field), self.each(other, field))
-        return statistics.median(a / b if b else float("nan") for a, b in pairs)
+        return statistics.median(a / b if b else math.nan for a, b in pairs)
 
     def added(self, server, field):
         """Beyond what the bare server takes."""

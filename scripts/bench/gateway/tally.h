@@ -9,6 +9,9 @@
 #include "server_process.h"
 
 namespace corisco::bench {
+inline std::chrono::nanoseconds nanoseconds(double seconds) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
+}
 inline double seconds_between(TimePoint from, TimePoint to) { return std::chrono::duration<double>(to - from).count(); }
 
 // A call is good if its status is 200; the others are told by status, 0 for a lost connection.

@@ -94,21 +94,23 @@ OrApiError<Caller> Api::call_attempt(const LightningPath& path) {
   if (status && status->state == RolloutState::queued) {
     if (auto error = start(*attempt)) return std::move(*error);
   }
+  if (!status && parts_.attempts->by_path(*attempt))
+    return authentication_error("the daemon runs this rollout's harness: only the rollout's own key opens it");
   return find_attempt(*attempt, *parts_.attempts);
 }
 
-asio::awaitable<Reply> Api::answer(Route route, std::string method, std::string target, std::string body,
-                                   std::string server_url) {
-  auto found = co_await find_answer(route, method, target, std::move(body), server_url);
+asio::awaitable<Reply> Api::answer(Route route, Caller caller, std::string method, std::string target,
+                                   std::string body, std::string server_url) {
+  auto found = co_await find_answer(route, caller, method, target, std::move(body), server_url);
   if (auto* reply = std::get_if<Reply>(&found)) co_return std::move(*reply);
   const auto& error = std::get<ApiError>(found);
   context_.metrics.refused(error.code);
   co_return error_reply(error, ErrorShape::agent_lightning);
 }
 
-asio::awaitable<OrApiError<Reply>> Api::find_answer(const Route& route, const std::string& method,
-                                                    const std::string& target, std::string body,
-                                                    const std::string& server_url) {
+asio::awaitable<OrApiError<Reply>> Api::find_answer(const Route& route, const Caller& caller,
+                                                    const std::string& method, const std::string& target,
+                                                    std::string body, const std::string& server_url) {
   const auto& path = *route.lightning;
   switch (route.kind) {
     case RouteKind::lightning_rollouts:
@@ -120,7 +122,7 @@ asio::awaitable<OrApiError<Reply>> Api::find_answer(const Route& route, const st
       if (method == "DELETE") co_return drop(path.rollout);
       co_return co_await show_one(path.rollout);
     case RouteKind::lightning_rollout_events: co_return co_await list_events(path.rollout, target, server_url);
-    case RouteKind::lightning_attempt_events: co_return post_event(path, body);
+    case RouteKind::lightning_attempt_events: co_return post_event(path, caller, body);
     case RouteKind::lightning_models: co_return models(method, server_url);
     default: co_return pause(route.kind, body);
   }

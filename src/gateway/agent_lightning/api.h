@@ -23,8 +23,8 @@ class Api {
   // call: then its harness is there.
   OrApiError<Caller> identify(const Route& route, const std::string& key, bool is_loopback);
   // Of its own routes. server_url: as the client reached us.
-  boost::asio::awaitable<Reply> answer(Route route, std::string method, std::string target, std::string body,
-                                       std::string server_url);
+  boost::asio::awaitable<Reply> answer(Route route, Caller caller, std::string method, std::string target,
+                                       std::string body, std::string server_url);
 
  private:
   struct NewRollout {
@@ -38,9 +38,9 @@ class Api {
 
   OrApiError<Caller> find_caller(const Route& route, const std::string& key, bool is_loopback);
   OrApiError<Caller> call_attempt(const LightningPath& path);
-  boost::asio::awaitable<OrApiError<Reply>> find_answer(const Route& route, const std::string& method,
-                                                        const std::string& target, std::string body,
-                                                        const std::string& server_url);
+  boost::asio::awaitable<OrApiError<Reply>> find_answer(const Route& route, const Caller& caller,
+                                                        const std::string& method, const std::string& target,
+                                                        std::string body, const std::string& server_url);
 
   // api_rollouts.cc
   // What a reply shows of a rollout, copied, so that it can be made on another thread.
@@ -67,7 +67,7 @@ class Api {
   OrApiError<Reply> drop(const std::string& name);
 
   // api_events.cc
-  OrApiError<Reply> post_event(const LightningPath& path, const std::string& body);
+  OrApiError<Reply> post_event(const LightningPath& path, const Caller& caller, const std::string& body);
   std::optional<ApiError> post_reward(AttemptKey attempt, Json& data);
   boost::asio::awaitable<OrApiError<Reply>> list_events(std::string name, std::string target, std::string server_url);
 

@@ -68,7 +68,7 @@ std::optional<ApiError> Api::post_reward(AttemptKey attempt, Json& data) {
   return std::nullopt;
 }
 
-OrApiError<Reply> Api::post_event(const LightningPath& path, const std::string& body) {
+OrApiError<Reply> Api::post_event(const LightningPath& path, const Caller& caller, const std::string& body) {
   auto parsed = parse_json_object(body);
   if (auto* error = std::get_if<ApiError>(&parsed)) return unprocessable("", error->message);
   auto& event = std::get<Json>(parsed);
@@ -80,14 +80,15 @@ OrApiError<Reply> Api::post_event(const LightningPath& path, const std::string& 
   const auto* given = fields.find("data");
   Json data = given == nullptr ? Json::object() : *given;
   if (!data.is_object()) return unprocessable("data", "'data' must be an object");
-  const auto status = find(path.rollout, path.attempt);
-  if (!status) return not_found("there is no such rollout; its attempt is called 0");
+  const auto attempt = records_.resolve(path.rollout, path.attempt);
+  const bool is_open_to_caller = attempt && (caller.attempt || parts_.rollouts->look(*attempt));
+  if (!is_open_to_caller) return not_found("there is no such rollout; its attempt is called 0");
   const auto bytes = body.size();
   if (bytes > kDataBytesMax) return unprocessable("data", cat("an event may have ", kDataBytesMax, " bytes"));
-  auto* record = record_for(status->attempt, bytes);
+  auto* record = record_for(*attempt, bytes);
   if (record == nullptr || record->events.size() >= kEventsMax) return no_room();
   if (type == kReward) {
-    if (auto error = post_reward(status->attempt, data)) return std::move(*error);
+    if (auto error = post_reward(*attempt, data)) return std::move(*error);
   }
   record->events.push_back({type, json_text(data), parts_.clock->unix_seconds()});
   return json_reply(200, event_object(record->events.back(), path.rollout, EventView::whole));

@@ -15,7 +15,8 @@ std::string data_id_of(const std::string& task_json) {
   const auto task = parse_ordered_json(task_json);
   for (const char* name : {"data_id", "instance_id"}) {
     const auto found = task.find(name);
-    if (found != task.end() && !found->is_null()) return found->is_string() ? found->get<std::string>() : json_text(*found);
+    if (found == task.end() || found->is_null()) continue;
+    return found->is_string() ? found->get<std::string>() : json_text(*found);
   }
   return {};
 }
@@ -68,10 +69,12 @@ asio::awaitable<OrApiError<Reply>> Api::list(std::string target) const {
   const auto states = all_of(query, "state_in");
   const auto limit = number_of(query, "limit", 500);
   if (states.empty() || !std::all_of(states.begin(), states.end(), is_state))
-    co_return unprocessable("state_in", "'state_in' must be queuing, running, succeeded or failed, and may be repeated");
+    co_return unprocessable("state_in", "'state_in' must be queuing, running, succeeded or failed; it may be repeated");
   if (!limit) co_return unprocessable("limit", "'limit' must be a number");
   std::vector<Listed> listed;
-  const auto is_asked = [&](std::string_view state) { return std::find(states.begin(), states.end(), state) != states.end(); };
+  const auto is_asked = [&](std::string_view state) {
+    return std::find(states.begin(), states.end(), state) != states.end();
+  };
   const auto consider = [&](RolloutStatus& status) {
     if (is_asked(state_of(status)) && listed.size() < *limit) listed.push_back(listed_of(std::move(status)));
   };

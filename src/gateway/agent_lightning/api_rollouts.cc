@@ -11,6 +11,7 @@ namespace corisco::gateway::lightning {
 namespace asio = boost::asio;
 namespace {
 constexpr std::size_t kTextBytesMax = 4096;   // of a job's name or an error's message
+
 ApiError not_movable(const std::string& from, const std::string& to) {
   return from_error({Code::conflict, cat("cannot transition ", from, " -> ", to)});
 }
@@ -146,9 +147,10 @@ std::optional<ApiError> Api::move(const RolloutStatus& status, const Patch& patc
     if (auto error = start(status.attempt)) return error;
   }
   if (!is_end) return std::nullopt;
-  const auto ended = to == "succeeded"
-                         ? parts_.rollouts->finish_external(status.attempt)
-                         : parts_.rollouts->fail_external(status.attempt, patch.error_message.value_or("no reason given"));
+  auto& rollouts = *parts_.rollouts;
+  const auto reason = patch.error_message.value_or("no reason given");
+  const auto attempt = status.attempt;
+  const auto ended = to == "failed" ? rollouts.fail_external(attempt, reason) : rollouts.finish_external(attempt);
   if (!ended.ok()) return from_error(ended.error());
   return std::nullopt;
 }

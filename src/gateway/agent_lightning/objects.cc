@@ -20,7 +20,7 @@ Json or_null(const std::optional<std::string>& text) { return text ? Json(*text)
 Json config_of(const Json& task, const Record* record, const config::Config& config) {
   Json given = Json::object();
   if (record != nullptr && !record->config_json.empty()) given = parse_ordered_json(record->config_json);
-  else if (task.is_object() && task.contains("agl_config") && task["agl_config"].is_object()) given = task["agl_config"];
+  else if (const auto own = task.find("agl_config"); own != task.end() && own->is_object()) given = *own;
   const auto& asked = given["timeout_seconds"];
   const auto seconds = asked.is_number_unsigned() ? asked.get<std::uint64_t>() : kTimeoutSeconds;
   given["timeout_seconds"] = std::min<std::uint64_t>(seconds, config.rollouts.seconds_max);
@@ -69,7 +69,10 @@ Json reply_of(const Call& call, const std::string& model) {
                        {"finish_reason", to_string(call.finish)},
                        {"logprobs", {{"content", std::move(logprobs)}}},
                        {"token_ids", std::move(ids)}};
-  return {{"model", model}, {"choices", Json::array({choice})}, {"prompt_token_ids", call.prompt_ids}, {"usage", usage}};
+  return {{"model", model},
+          {"choices", Json::array({choice})},
+          {"prompt_token_ids", call.prompt_ids},
+          {"usage", usage}};
 }
 
 Json triplet_of(const Call& call) {
