@@ -128,7 +128,7 @@ struct Gateway {
     v("body_seconds_max", body_seconds_max, Rule{.help = "To receive a whole body.", .min = 1});
     v("idle_seconds_max", idle_seconds_max, Rule{.help = "Between two requests of a connection.", .min = 1});
     v("write_seconds_max", write_seconds_max, Rule{.help = "Without progress of a write, then the reader is cut.", .min = 1});
-    v("calls_per_attempt_max", calls_per_attempt_max, Rule{.help = "Further calls of the attempt get 429 and the rollout ends as truncated.", .min = 1});
+    v("calls_per_attempt_max", calls_per_attempt_max, Rule{.help = "Further calls of the attempt are answered by a last turn of the gateway's own, later ones by 429; the rollout ends as truncated.", .min = 1});
     v("calls_per_minute_max", calls_per_minute_max, Rule{.help = "Of one attempt; further calls are held until a minute has room for them.", .min = 1});
     v("choices_max", choices_max, Rule{.help = "Largest n of a request.", .min = 1, .max = 128});
     v("model_names", model_names, Rule{.help = "The only names that are served, each by the model; empty: every name is."});
