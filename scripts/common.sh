@@ -30,3 +30,12 @@ fetch_wheels() {
     --dest "$folder" -r "$requirements" || { rm -f "$requirements"; die "could not download the packages"; }
   rm -f "$requirements"
 }
+
+# find_python: one of 3.12 or newer, which some packages need: $PYTHON, what is on PATH, what pyenv has.
+find_python() {
+  local candidate pyenv=${PYENV_ROOT:-$HOME/.pyenv}
+  for candidate in ${PYTHON:-} python3.12 python3.13 python3 "$pyenv"/versions/3.1[2-9]*/bin/python3; do
+    "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null && { echo "$candidate"; return; }
+  done
+  die "Python 3.12 or newer is needed (Debian 13, Ubuntu 24.04 and pyenv have one): name it in PYTHON"
+}

@@ -19,15 +19,6 @@ declare -A node_packages=(
 declare -A programs=([mini-swe-agent]=mini [openhands]=openhands [opencode]=opencode [claude-code]=claude
   [codex]=codex [qwen-code]=qwen)
 
-# A Python that the agents' packages run on: $PYTHON, what is on PATH, what pyenv has.
-find_python() {
-  local candidate pyenv=${PYENV_ROOT:-$HOME/.pyenv}
-  for candidate in ${PYTHON:-} python3.12 python3.13 python3 "$pyenv"/versions/3.1[2-9]*/bin/python3; do
-    "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null && { echo "$candidate"; return; }
-  done
-  die "Python 3.12 or newer is needed (Debian 13, Ubuntu 24.04 and pyenv have one): name it in PYTHON"
-}
-
 # with_pip FOLDER PACKAGE...: a virtual environment of its own, filled by uv, since pip takes a quarter of
 # an hour to choose OpenHands's two hundred dependencies.
 with_pip() {

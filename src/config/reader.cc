@@ -1,9 +1,11 @@
 #include "config/reader.h"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 
 #include "config/expand.h"
 #include "config/values.h"
@@ -18,18 +20,45 @@ const char* shape_of(const YAML::Node& node) {
   if (node.IsSequence()) return "a list";
   return node.IsNull() ? "empty" : "a single value";
 }
+// Counts documents and keeps nothing.
+class DocumentCount final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark&) override { ++count_; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+  int count() const { return count_; }
+
+ private:
+  int count_ = 0;
+};
+
+// YAML::LoadAll would never end on a text like ", a: b", of which it makes empty documents for ever.
+bool has_second_document(const std::string& yaml) {
+  std::istringstream text(yaml);
+  YAML::Parser parser(text);
+  DocumentCount documents;
+  while (documents.count() < 2 && parser.HandleNextDocument(documents)) {
+  }
+  return documents.count() > 1;
+}
 }  // namespace
 
 void Reader::read_document(const std::string& yaml) {
   is_override_ = false;
   try {
-    const auto documents = YAML::LoadAll(yaml);
-    if (documents.size() > 1) report(0, "", "the file holds more than one YAML document");
-    if (documents.empty() || documents[0].IsNull()) return;
-    if (!documents[0].IsMap()) {
-      return report(1, "", cat("the file must be a map of sections, but is ", shape_of(documents[0])));
+    if (has_second_document(yaml)) report(0, "", "the file holds more than one YAML document");
+    const auto document = YAML::Load(yaml);
+    if (document.IsNull()) return;
+    if (!document.IsMap()) {
+      return report(1, "", cat("the file must be a map of sections, but is ", shape_of(document)));
     }
-    read_section(documents[0], "");
+    read_section(document, "");
   } catch (const YAML::Exception& failure) {
     report(line_at(failure.mark), "", cat("not YAML: ", failure.msg));
   }

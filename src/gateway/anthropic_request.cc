@@ -51,6 +51,7 @@ std::optional<ApiError> read_tools(JsonFields& fields, const ChatLimits& limits,
   Json native = Json::array();
   if (auto error = add_native_tools(*tools, native)) return error;
   if (!native.empty()) request.tools_json = json_text(native);
+  request.num_tools_left_out = static_cast<std::uint32_t>(tools->size() - native.size());
   const auto* choice = fields.find("tool_choice");
   request.reads_tool_calls = choice == nullptr || !choice->is_object() || choice->value("type", Json()) != "none";
   return std::nullopt;

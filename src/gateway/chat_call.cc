@@ -58,6 +58,7 @@ asio::awaitable<ChatCall::Failure> ChatCall::parse(std::string body) {
   auto parsed = co_await context_.worker.run(size, std::move(work));
   if (auto* error = std::get_if<ApiError>(&parsed)) co_return std::move(*error);
   request_ = std::move(std::get<ChatRequest>(parsed));
+  context_.metrics.tools_left_out.add(request_.num_tools_left_out);
   if (auto unknown = unknown_model(parts_.config->gateway, request_.model)) co_return unknown;
   const auto& model = request_.model.empty() ? parts_.model_name : request_.model;
   wire_ = format_.start_reply({reply_.request_id(), model, started_unix_seconds_, parts_.tokenizer}, request_);

@@ -26,6 +26,7 @@ Call ChatCall::make_call(std::uint32_t choice) {
   call.request_json = request_.sent_messages_json;
   call.reply_text = from.stream.text();
   call.parse_errors = from.stream.parse_errors();
+  context_.metrics.parse_errors.add(static_cast<double>(call.parse_errors.size()));
   call.started_unix_seconds = started_unix_seconds_;
   return call;
 }

@@ -93,6 +93,6 @@ asio::awaitable<OrApiError<Prompt>> make_prompt(CallContext& context, const Chat
   const auto* prompt = std::get_if<Prompt>(&made);
   if (prompt == nullptr || !prompt->ids.empty()) co_return made;
   const char* what = request.prompt_text ? "prompt" : "messages";
-  co_return invalid_request(cat("'", what, "' give no token at all"), what);
+  co_return invalid_request(cat("'", what, "': no token is left of it"), what);
 }
 }  // namespace corisco::gateway

@@ -14,7 +14,9 @@ GatewayMetrics::GatewayMetrics(metrics::Registry& registry)
       undelivered(registry.counter("corisco_gateway_undelivered_calls_total")),
       rate_held(registry.counter("corisco_gateway_rate_held_calls_total")),
       final_turns(registry.counter("corisco_gateway_final_turns_total")),
-      side_calls(registry.counter("corisco_gateway_side_calls_total")), registry_(registry) {}
+      side_calls(registry.counter("corisco_gateway_side_calls_total")),
+      parse_errors(registry.counter("corisco_gateway_parse_errors_total")),
+      tools_left_out(registry.counter("corisco_gateway_tools_left_out_total")), registry_(registry) {}
 
 void GatewayMetrics::answered(RouteKind route, int status) {
   registry_.counter("corisco_gateway_requests_total", {to_string(route), cat(status)}).add();

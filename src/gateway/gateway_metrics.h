@@ -23,6 +23,8 @@ class GatewayMetrics {
   metrics::Counter& rate_held;
   metrics::Counter& final_turns;
   metrics::Counter& side_calls;
+  metrics::Counter& parse_errors;
+  metrics::Counter& tools_left_out;
 
  private:
   metrics::Registry& registry_;

@@ -3,9 +3,12 @@
 #include <array>
 
 namespace corisco::gateway {
-bool is_zero(const Json& value) { return value.is_number() && value.get<double>() == 0; }
+namespace {
 bool is_one(const Json& value) { return value.is_number() && value.get<double>() == 1; }
 bool is_true(const Json& value) { return value == true; }
+}  // namespace
+
+bool is_zero(const Json& value) { return value.is_number() && value.get<double>() == 0; }
 bool is_text_format(const Json& value) { return value.is_object() && value.value("type", Json()) == "text"; }
 
 void refuse_unsupported_output(JsonFields& fields) {

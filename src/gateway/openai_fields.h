@@ -7,8 +7,6 @@
 namespace corisco::gateway {
 // Harmless values of fields that are not supported.
 bool is_zero(const Json& value);
-bool is_one(const Json& value);
-bool is_true(const Json& value);
 bool is_text_format(const Json& value);
 
 // What would change the draws or the form of the reply, and is not supported.

@@ -137,6 +137,7 @@ std::optional<ApiError> read_tools(JsonFields& fields, const ChatLimits& limits,
   Json native = Json::array();
   if (auto error = request.responses->tools.read(*tools, native)) return error;
   if (!native.empty()) request.tools_json = json_text(native);
+  request.num_tools_left_out = request.responses->tools.num_left_out();
   return std::nullopt;
 }
 }  // namespace

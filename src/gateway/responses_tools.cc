@@ -129,7 +129,10 @@ MaybeError ResponsesTools::read_one(const Json& tool, const std::string& where, 
                                     Json& native) {
   if (!tool.is_object()) return lacks(where, "to be an object");
   const auto type = text_of(tool, "type");
-  if (is_run_by_openai(type) || (type == "shell" && is_hosted_shell(tool))) return std::nullopt;
+  if (is_run_by_openai(type) || (type == "shell" && is_hosted_shell(tool))) {
+    ++num_left_out_;
+    return std::nullopt;
+  }
   if (type == "namespace" && name_space.empty()) return read_namespace(tool, where, native);
   if (tools_.size() == tools_max_)
     return invalid_request(cat("'tools' holds more than ", tools_max_, " of them"), "tools");

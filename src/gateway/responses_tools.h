@@ -34,6 +34,8 @@ class ResponsesTools {
   explicit ResponsesTools(std::size_t tools_max = 512) : tools_max_(tools_max) {}
   // tools: a list. Appends to native, which is an array.
   std::optional<ApiError> read(const Json& tools, Json& native);
+  // Tools that only OpenAI's own servers run.
+  std::uint32_t num_left_out() const { return num_left_out_; }
   // By the name that a model calls it by; null: unknown.
   const ResponsesTool* find(std::string_view native_name) const;
   // For calls of earlier turns: the name that a template shows, also of a tool that is gone.
@@ -49,6 +51,7 @@ class ResponsesTools {
 
   std::size_t tools_max_;
   std::vector<ResponsesTool> tools_;
+  std::uint32_t num_left_out_ = 0;
 };
 
 // The arguments of a call in such a form, from its item's members and back. The latter is empty, and

@@ -107,6 +107,8 @@ TEST(Messages, WhatIsNotYaml) {
   EXPECT_NE(problems_of("model: {path: m\nrun: [").find("c.yaml:2: not YAML: "), std::string::npos);
   EXPECT_NE(problems_of("model: {path: m}\n---\nrun: {}\n").find("more than one YAML document"),
             std::string::npos);
+  // yaml-cpp reads it as empty documents without end.
+  EXPECT_NE(problems_of(", run: {}\n").find("more than one YAML document"), std::string::npos);
 }
 
 TEST(Messages, AllAtOnceInTheOrderOfTheLines) {

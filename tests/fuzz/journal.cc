@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "corisco/base/log.h"
 #include "corisco/samples/recovery.h"
@@ -48,10 +49,14 @@ std::string file_of(fuzz::Input input) {
   return file;
 }
 
-std::uint64_t count_records(const std::string& folder) {
+// None: a record with a good checksum is of no kind that this daemon knows.
+std::optional<std::uint64_t> count_records(const std::string& folder) {
   std::uint64_t num_records = 0;
   const auto report = read_journal(folder, [&](const Record&) { ++num_records; });
-  require(report.ok(), "open, but not readable: ", report.ok() ? "" : report.error().message);
+  if (!report.ok()) {
+    require(report.error().message.find(": record ") != std::string::npos, "open, but: ", report.error().message);
+    return std::nullopt;
+  }
   require(report.value().num_records == num_records && report.value().torn_bytes == 0, "a torn tail that was not cut");
   return num_records;
 }
@@ -69,8 +74,9 @@ void check(const std::string& folder, const std::string& file) {
   require(recovered.ok() || !recovered.error().message.empty(), "a recovery that says nothing");
   const auto journal = Journal::open(folder, kRun);
   require(journal.ok() && journal.value()->torn_bytes() == 0, "does not open again");
+  if (!num_records) return;
   journal.value()->append(RunResumed{}, {});
-  require(journal.value()->flush().ok() && count_records(folder) == num_records + 1, "does not go on");
+  require(journal.value()->flush().ok() && count_records(folder) == *num_records + 1, "does not go on");
 }
 }  // namespace
 }  // namespace corisco::samples

@@ -35,12 +35,15 @@ ordered_json completion(const std::string& id, std::size_t prompt_tokens) {
   const ordered_json message = {{"role", "assistant"}, {"content", "Hello! How can I help you today?"}};
   const ordered_json choice = {{"index", 0}, {"message", message}, {"finish_reason", "stop"}};
   const auto tokens = ChatReplies::tokens();
-  const ordered_json usage = {{"prompt_tokens", prompt_tokens}, {"completion_tokens", tokens}, {"total_tokens", prompt_tokens + tokens}};
+  const ordered_json usage = {{"prompt_tokens", prompt_tokens}, {"completion_tokens", tokens},
+                              {"total_tokens", prompt_tokens + tokens}};
   return {{"id", id}, {"object", "chat.completion"}, {"created", 1700000000}, {"model", "scripted"},
           {"choices", ordered_json::array({choice})}, {"usage", usage}};
 }
 
-std::string fill(std::size_t wanted, std::size_t without) { return std::string(wanted > without ? wanted - without : 0, '0'); }
+std::string fill(std::size_t wanted, std::size_t without) {
+  return std::string(wanted > without ? wanted - without : 0, '0');
+}
 
 std::string reply_with_ids(std::size_t prompt_tokens) {
   auto reply = completion("chatcmpl-0", prompt_tokens);

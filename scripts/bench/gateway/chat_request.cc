@@ -2,6 +2,7 @@
 
 #include <array>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "corisco/base/json.h"
 #include "corisco/base/strings.h"
@@ -13,8 +14,10 @@ constexpr std::size_t kLargeBytes = 60000;
 
 ordered_json message(const char* role, std::string text) { return {{"role", role}, {"content", std::move(text)}}; }
 
-std::string chat(const Target& target, ordered_json messages, unsigned max_tokens, bool streamed) {
-  ordered_json body = {{"model", "scripted"}, {"messages", std::move(messages)}, {"max_tokens", max_tokens}};
+std::string chat(const Target& target, std::string text, unsigned max_tokens, bool streamed) {
+  const auto messages = ordered_json::array({message("system", "You are a helpful assistant."),
+                                             message("user", std::move(text))});
+  ordered_json body = {{"model", "scripted"}, {"messages", messages}, {"max_tokens", max_tokens}};
   if (streamed) body["stream"] = true;
   return post(target, target.path, json_text(body));
 }
@@ -44,7 +47,8 @@ std::string prose_and_code() {
   std::string text;
   while (text.size() < kLargeBytes) {
     if (draw.below(2) == 0) {
-      text += cat("    row_", draw.below(100), " = compute(", draw.below(1000), ", \"", kWords[draw.below(kWords.size())], "\");\n");
+      const auto* const word = kWords[draw.below(kWords.size())];
+      text += cat("    row_", draw.below(100), " = compute(", draw.below(1000), ", \"", word, "\");\n");
     } else {
       for (std::size_t i = 8 + draw.below(8); i > 0; --i) text += cat(kWords[draw.below(kWords.size())], " ");
       text += "done.\n";
@@ -61,17 +65,15 @@ std::string post(const Target& target, const std::string& path, const std::strin
 }
 
 std::string small_chat(const Target& target) {
-  return chat(target, {message("system", "You are a helpful assistant."), message("user", "Say hello, and ask what to do.")},
-              64, false);
+  return chat(target, "Say hello, and ask what to do.", 64, false);
 }
 
 std::string counted_stream(const Target& target, unsigned tokens) {
-  return chat(target, {message("system", "You are a helpful assistant."), message("user", "Count aloud, without blanks.")},
-              tokens, true);
+  return chat(target, "Count aloud, without blanks.", tokens, true);
 }
 
 std::string large_chat(const Target& target, std::uint64_t serial) {
-  return chat(target, {message("user", large_text(serial))}, 64, false);
+  return chat(target, large_text(serial), 64, false);
 }
 
 std::string large_text(std::uint64_t serial) {

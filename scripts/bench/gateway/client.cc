@@ -79,7 +79,8 @@ asio::awaitable<bool> Client::send(std::string_view request) {
   error_code error;
   while (!request.empty()) {
     request.remove_prefix(socket_.write_some(asio::buffer(request.data(), request.size()), error));
-    if (error == asio::error::would_block) std::tie(error) = co_await socket_.async_wait(tcp::socket::wait_write, kNoThrow);
+    if (error == asio::error::would_block)
+      std::tie(error) = co_await socket_.async_wait(tcp::socket::wait_write, kNoThrow);
     if (error) co_return false;
   }
   co_return true;
@@ -109,12 +110,12 @@ asio::awaitable<bool> Client::read_reply(Outcome& outcome, Events* events) {
       if (error == http::error::need_more || (!error && step == 0)) break;
       if (error) co_return false;
     }
+    outcome.body_bytes = parser.body_bytes();
     held -= taken;
     std::memmove(bytes_.data(), bytes_.data() + taken, held);
     if (held == bytes_.size()) co_return false;
   }
   outcome.status = parser.status();
-  outcome.body_bytes = parser.body_bytes();
   if (!parser.keep_alive()) cut();
   co_return true;
 }

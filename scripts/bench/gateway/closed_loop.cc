@@ -74,8 +74,9 @@ nlohmann::ordered_json run(asio::io_context& io, const Load& load, Loop& loop) {
   const Spent spent(load.pid);
   io.run();
   const auto elapsed = seconds_between(begin, std::chrono::steady_clock::now());
-  nlohmann::ordered_json line = {{"connections", load.connections}, {"seconds", elapsed}, {"calls", loop.endings.good()},
-                                 {"failed", loop.endings.failed()}, {"reply_bytes", loop.body_bytes}};
+  nlohmann::ordered_json line = {{"connections", load.connections}, {"seconds", elapsed},
+                                 {"calls", loop.endings.good()}, {"failed", loop.endings.failed()},
+                                 {"reply_bytes", loop.body_bytes}};
   const auto calls = static_cast<double>(loop.latencies.size());
   line["calls_per_second"] = calls / elapsed;
   line["cpu_us_per_call"] = calls > 0 ? kMicroseconds * spent.server_seconds() / calls : 0;

@@ -52,7 +52,9 @@ asio::awaitable<void> take_part(Wave& wave, Member& member, const std::string& r
 asio::awaitable<void> watch_memory(asio::io_context& io, Wave& wave, int pid) {
   while (wave.is_watched) {
     wave.peak_bytes = std::max(wave.peak_bytes, resident_bytes(pid));
-    const auto is_streaming = [](const auto& member) { return !member->has_ended && !member->events.token_times().empty(); };
+    const auto is_streaming = [](const auto& member) {
+      return !member->has_ended && !member->events.token_times().empty();
+    };
     const auto streaming = std::count_if(wave.members.begin(), wave.members.end(), is_streaming);
     wave.together = std::max(wave.together, static_cast<std::size_t>(streaming));
     co_await sleep(io, kLook);
@@ -88,7 +90,7 @@ asio::awaitable<void> run_wave(asio::io_context& io, const Load& load, Wave& wav
 }
 
 asio::awaitable<void> run_waves(asio::io_context& io, const Load& load, nlohmann::ordered_json& line) {
-  auto before = resident_bytes(load.pid);
+  const auto before = resident_bytes(load.pid);
   line["resident_before_bytes"] = before;
   line["waves"] = nlohmann::ordered_json::array();
   for (unsigned i = 0; i < load.waves; ++i) {
@@ -97,9 +99,11 @@ asio::awaitable<void> run_waves(asio::io_context& io, const Load& load, nlohmann
     wave.members.clear();              // their connections close
     co_await sleep(io, kSettle);       // the watch ends and the server forgets them
     const auto after = resident_bytes(load.pid);
-    line["waves"].push_back({{"completed", wave.endings.good()}, {"failed", wave.endings.failed()}, {"together", wave.together},
-                             {"resident_peak_bytes", wave.peak_bytes}, {"resident_after_bytes", after}});
-    if (i == 0) line["bytes_per_connection"] = (static_cast<double>(wave.peak_bytes) - static_cast<double>(before)) / load.connections;
+    line["waves"].push_back({{"completed", wave.endings.good()}, {"failed", wave.endings.failed()},
+                             {"together", wave.together}, {"resident_peak_bytes", wave.peak_bytes},
+                             {"resident_after_bytes", after}});
+    const double more = static_cast<double>(wave.peak_bytes) - static_cast<double>(before);
+    if (i == 0) line["bytes_per_connection"] = more / load.connections;
   }
 }
 }  // namespace

@@ -5,15 +5,6 @@ source "$(dirname "$0")/../../common.sh"
 here=$CORISCO_SOURCE/scripts/bench/gateway
 peers=$CORISCO_CACHE/bench-peers
 
-# The oldest Python that Agent Lightning runs on, or a newer one: $PYTHON, what is on PATH, what pyenv has.
-find_python() {
-  local candidate pyenv=${PYENV_ROOT:-$HOME/.pyenv}
-  for candidate in ${PYTHON:-} python3.12 python3.13 python3 "$pyenv"/versions/3.1[2-9]*/bin/python3; do
-    "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null && { echo "$candidate"; return; }
-  done
-  die "Python 3.12 or newer is needed (Debian 13, Ubuntu 24.04 and pyenv have one): name it in PYTHON"
-}
-
 mkdir -p "$peers"
 lock "$peers/lock"
 for name in agentlightning litellm; do

@@ -15,7 +15,6 @@ else
   "$CORISCO_SOURCE/scripts/build.sh" release bench_gateway
 fi
 peers=$("$here/install_peers.sh")
-python=$("$CORISCO_SOURCE/scripts/python_env.sh")
 model=$("$CORISCO_SOURCE/scripts/fetch_model.sh")
-"$python" "$here/bench.py" --daemon "$CORISCO_BINARY" --programs "$CORISCO_SOURCE/build/release" \
+exec python3 "$here/bench.py" --daemon "$CORISCO_BINARY" --programs "$CORISCO_SOURCE/build/release" \
   --peers "$peers" --model "$model" "$folder"

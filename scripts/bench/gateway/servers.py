@@ -41,15 +41,15 @@ class Server:
         self._ready = ready
         self.log = folder / f"{name.replace(' ', '-')}.log"
         with open(self.log, "w", encoding="utf-8") as out:
-            self.process = subprocess.Popen(["taskset", "-c", core, *map(str, command)], stdin=subprocess.DEVNULL, stdout=out,
-                                            stderr=out, cwd=folder, env=os.environ | (environment or {}))
+            self.process = subprocess.Popen(["taskset", "-c", core, *map(str, command)], stdin=subprocess.DEVNULL,
+                                            stdout=out, stderr=out, cwd=folder, env=os.environ | (environment or {}))
         self.pid = self.process.pid    # taskset becomes the server
 
     def wait(self):
         deadline = time.monotonic() + START_SECONDS_MAX
         while True:
             if self.process.poll() is not None:
-                raise SystemExit(f"{self.name} ended with status {self.process.returncode}:\n{self.log.read_text()[-3000:]}")
+                raise SystemExit(f"{self.name} ended at its start; its log ends:\n{self.log.read_text()[-3000:]}")
             try:
                 if request(self.port, "GET", self._ready)[0] == 200:
                     return self
@@ -75,7 +75,7 @@ class Server:
         for _ in range(25):
             before = self.cpu_seconds()
             time.sleep(0.2)
-            if self.cpu_seconds() - before <= 0.01:
+            if self.cpu_seconds() - before < 0.015:   # a tick of the kernel's clock or none
                 return
 
     def end(self):
@@ -96,12 +96,12 @@ def echo(options, name, folder, core, *arguments):
     return Server(name, [program, "--port", port, *arguments], port, folder, core=core)
 
 
-def daemon(options, name, folder, tokens_per_second, **overrides):
+def daemon(options, name, folder, tokens_per_second, overrides=None):
     port = free_port()
-    settings = {"gateway.listen": f"127.0.0.1:{port}", "run.folder": folder / "runs", "run.name": name.replace(" ", "-"),
-                "engine.script_tokens_per_second": tokens_per_second} | {key.replace("__", "."): value for key, value in overrides.items()}
+    settings = {"gateway.listen": f"127.0.0.1:{port}", "run.folder": folder / "runs",
+                "run.name": name.replace(" ", "-"), "engine.script_tokens_per_second": tokens_per_second}
     command = [options.daemon, "serve", HERE / "daemon.yaml"]
-    for key, value in settings.items():
+    for key, value in (settings | (overrides or {})).items():
         command += ["--set", f"{key}={value}"]
     return Server(name, command, port, folder, "/healthz")
 
@@ -109,10 +109,9 @@ def daemon(options, name, folder, tokens_per_second, **overrides):
 def agent_lightning(options, folder, upstream_port):
     """The whole server, as its console script starts it; a rollout and the model server are registered."""
     port = free_port()
-    server = Server("Agent Lightning", [options.peers / "agentlightning/bin/agl-server", "host=127.0.0.1", f"port={port}",
-                                        "default_proxy.model_name=scripted", f"hydra.run.dir={folder}", "hydra.output_subdir=null"],
-                    port, folder, "/healthz")
-    server.wait()
+    command = [options.peers / "agentlightning/bin/agl-server", "host=127.0.0.1", f"port={port}",
+               "default_proxy.model_name=scripted", f"hydra.run.dir={folder}", "hydra.output_subdir=null"]
+    server = Server("Agent Lightning", command, port, folder, "/healthz").wait()
     for path, body in (("/api/rollouts", {"rollout_id": "bench", "input": {}}),
                        ("/api/models", {"model": "scripted", "endpoint": f"http://127.0.0.1:{upstream_port}/v1"})):
         status, reply = request(port, "POST", path, [body])
@@ -127,7 +126,8 @@ def litellm(options, folder, upstream_port):
     port = free_port()
     environment = {"LITELLM_MASTER_KEY": LITELLM_KEY, "UPSTREAM_URL": f"http://127.0.0.1:{upstream_port}/v1",
                    "LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_TELEMETRY": "False"}
-    server = Server("LiteLLM", [options.peers / "litellm/bin/litellm", "--config", HERE / "litellm.yaml", "--host", "127.0.0.1",
-                                "--port", port], port, folder, "/health/liveliness", environment=environment)
+    command = [options.peers / "litellm/bin/litellm", "--config", HERE / "litellm.yaml", "--host", "127.0.0.1",
+               "--port", port]
+    server = Server("LiteLLM", command, port, folder, "/health/liveliness", environment=environment)
     server.key = LITELLM_KEY
     return server

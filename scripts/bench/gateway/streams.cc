@@ -47,15 +47,16 @@ nlohmann::ordered_json line_of(Crowd& crowd, const Load& load, double elapsed) {
   std::size_t tokens = 0, body_bytes = 0;
   for (const auto& stream : crowd.streams) {
     auto& times = arrivals.emplace_back();
-    for (const auto time : stream->events.token_times()) times.push_back(kMicroseconds * seconds_between(TimePoint{}, time));
+    for (const auto time : stream->events.token_times())
+      times.push_back(kMicroseconds * seconds_between(TimePoint{}, time));
     tokens += times.size();
     body_bytes += stream->outcome.body_bytes;
     if (stream->outcome.first_byte != TimePoint{})
       first_bytes.push_back(kMicroseconds * seconds_between(stream->outcome.sent, stream->outcome.first_byte));
   }
   auto delays = token_delays(arrivals, kMicroseconds / load.rate);
-  nlohmann::ordered_json line = {{"connections", load.connections}, {"seconds", elapsed}, {"streams", crowd.endings.good()},
-                                 {"failed", crowd.endings.failed()}};
+  nlohmann::ordered_json line = {{"connections", load.connections}, {"seconds", elapsed},
+                                 {"streams", crowd.endings.good()}, {"failed", crowd.endings.failed()}};
   line["tokens"] = tokens;
   line["tokens_expected"] = std::size_t{load.connections} * load.tokens;
   line["tokens_per_second"] = static_cast<double>(tokens) / elapsed;

@@ -7,19 +7,19 @@ import math
 import statistics
 import sys
 
-GATEWAYS = ("gateway", "gateway at 50", "gateway with tokenizer")
+BARE = "bare"
 
 
 class Runs:
-    """The lines of one measure."""
+    """The lines of one measure, the bare server's first."""
 
     def __init__(self, lines, measure):
-        self.lines = [line for line in lines if line["measure"] == measure]
-        self.servers = list(dict.fromkeys(line["server"] for line in sorted(self.lines, key=lambda line: line["server"] != "bare")))
-        self.gateway = next((name for name in self.servers if name in GATEWAYS), None)
+        self.lines = sorted((line for line in lines if line["measure"] == measure), key=lambda line: line["repeat"])
+        names = list(dict.fromkeys(line["server"] for line in self.lines))
+        self.servers = sorted(names, key=lambda name: (name != BARE, not name.startswith("gateway"), name))
 
     def each(self, server, field):
-        return [line[field] for line in sorted(self.lines, key=lambda line: line["repeat"]) if line["server"] == server]
+        return [line[field] for line in self.lines if line["server"] == server]
 
     def median(self, server, field):
         return statistics.median(self.each(server, field))
@@ -30,88 +30,122 @@ class Runs:
 
     def added(self, server, field):
         """Beyond what the bare server takes."""
-        return statistics.median(a - b for a, b in zip(self.each(server, field), self.each("bare", field)))
+        if server == BARE:
+            return math.nan
+        return statistics.median(a - b for a, b in zip(self.each(server, field), self.each(BARE, field)))
 
     def failures(self, server):
         total = {}
         for failed in self.each(server, "failed"):
             for status, count in failed.items():
-                total[status] = total.get(status, 0) + count
-        return "; ".join(f"{count} with status {status}" if status != "0" else f"{count} unfinished" for status, count in total.items()) or "none"
+                ending = "unfinished" if status == "0" else f"with status {status}"
+                total[ending] = total.get(ending, 0) + count
+        return "; ".join(f"{count} {ending}" for ending, count in total.items()) or "none"
+
+    def table(self, columns):
+        """columns: titles, each with a field's name or a function of the server's name."""
+        def cell(server, column):
+            return column(server) if callable(column) else self.median(server, column)
+        lines = [[server, *(cell(server, column) for column in columns.values())] for server in self.servers]
+        return rows(["server", *columns], lines)
 
 
 def number(value):
     """Three digits that count."""
-    if value != value:
+    if math.isnan(value):
         return "–"
-    magnitude = abs(value)
-    return f"{value:,.0f}" if magnitude >= 100 else f"{value:.1f}" if magnitude >= 10 else f"{value:.2f}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def percent(share):
+    return f"{number(100 * share)} %"
 
 
 def rows(head, lines):
     cells = [head, ["---"] * len(head), *lines]
-    return "\n".join("| " + " | ".join(str(cell) if isinstance(cell, str) else number(cell) for cell in line) + " |" for line in cells)
+    texts = ([cell if isinstance(cell, str) else number(cell) for cell in line] for line in cells)
+    return "\n".join(f"| {' | '.join(line)} |" for line in texts)
 
 
 def small_chats(lines):
     full, alone = Runs(lines, "full"), Runs(lines, "alone")
-    table = [[name, full.median(name, "calls_per_second"), full.ratio(name, "bare", "calls_per_second"),
-              full.ratio(full.gateway, name, "calls_per_second"), full.median(name, "cpu_us_per_call"), full.median(name, "server_cores"),
-              full.median(name, "load_cores"), alone.median(name, "latency_p50_us"), alone.median(name, "latency_p99_us"),
-              alone.added(name, "latency_p50_us"), alone.added(name, "latency_p99_us"), full.failures(name)] for name in full.servers]
-    bytes_each = ", ".join(f"{name} {full.median(name, 'reply_bytes'):.0f}" for name in full.servers)
-    head = ["server", "calls/s", "of the bare server's", "gateway is × as fast", "CPU µs/call", "server's core busy", "load's core busy",
-            "alone: p50 µs", "p99 µs", "added p50 µs", "added p99 µs", "failed"]
-    return f"### Small chats, whole replies: 32 connections; alone: 1 connection\n\n{rows(head, table)}\n\nBytes of a reply: {bytes_each}."
+    at_once = full.table({
+        "calls/s": "calls_per_second",
+        "of the bare server's": lambda name: percent(full.ratio(name, BARE, "calls_per_second")),
+        "the gateway does × as many": lambda name: full.ratio("gateway", name, "calls_per_second"),
+        "CPU µs/call": "cpu_us_per_call",
+        "server's core busy": lambda name: percent(full.median(name, "server_cores")),
+        "load's core busy": lambda name: percent(full.median(name, "load_cores")),
+        "bytes of a reply": "reply_bytes",
+        "failed": full.failures})
+    one = alone.table({
+        "p50 µs": "latency_p50_us", "p99 µs": "latency_p99_us",
+        "added p50 µs": lambda name: alone.added(name, "latency_p50_us"),
+        "added p99 µs": lambda name: alone.added(name, "latency_p99_us"),
+        "failed": alone.failures})
+    return (f"### Small chats, whole replies, 32 connections\n\n{at_once}\n\nAgent Lightning's reply has the token "
+            "ids and log-probabilities that it asks of its model server.\n\n"
+            f"### The same, 1 connection: latency\n\n{one}")
 
 
 def first_bytes(lines):
     runs = Runs(lines, "first byte")
-    table = [[name, runs.median(name, "first_byte_p50_us"), runs.median(name, "first_byte_p99_us"), runs.added(name, "first_byte_p50_us"),
-              runs.failures(name)] for name in runs.servers]
-    head = ["server", "p50 µs", "p99 µs", "added p50 µs", "failed"]
-    return f"### From a streamed request to its first byte, the token being there at once: 1 connection\n\n{rows(head, table)}"
+    table = runs.table({
+        "p50 µs": "first_byte_p50_us", "p99 µs": "first_byte_p99_us",
+        "added p50 µs": lambda name: runs.added(name, "first_byte_p50_us"),
+        "added p99 µs": lambda name: runs.added(name, "first_byte_p99_us"),
+        "failed": runs.failures})
+    return ("### From a streamed request to its first byte, where the first token comes at once, 1 connection\n\n"
+            f"{table}\n\nAgent Lightning refuses to stream.")
 
 
 def streams(lines, measure):
     runs = Runs(lines, measure)
-    table = [[name, runs.median(name, "tokens_per_second"),
-              f"{100 * sum(runs.each(name, 'tokens')) / sum(runs.each(name, 'tokens_expected')):.0f} %", runs.median(name, "cpu_us_per_token"),
-              runs.median(name, "delay_p50_us"), runs.median(name, "delay_p99_us"), runs.added(name, "delay_p99_us"),
-              runs.median(name, "first_token_delay_p50_us"), runs.median(name, "first_token_delay_p99_us"),
-              runs.median(name, "bytes_per_token"), runs.failures(name)] for name in runs.servers]
-    head = ["server", "tokens/s", "tokens in time", "CPU µs/token", "delay p50 µs", "p99 µs", "added p99 µs", "first token: p50 µs", "p99 µs",
-            "bytes/token", "failed"]
-    return f"### {measure} of 50 tokens a second each: how long after its step each token comes\n\n{rows(head, table)}"
+
+    def came(name):
+        return sum(runs.each(name, "tokens")) / sum(runs.each(name, "tokens_expected"))
+
+    def of_tokens(field, value=runs.median):
+        return lambda name: value(name, field) if came(name) > 0 else math.nan
+    table = runs.table({
+        "tokens/s": "tokens_per_second", "tokens that came": lambda name: percent(came(name)),
+        "CPU µs/token": of_tokens("cpu_us_per_token"),
+        "delay p50 µs": of_tokens("delay_p50_us"), "delay p99 µs": of_tokens("delay_p99_us"),
+        "added p99 µs": of_tokens("delay_p99_us", runs.added),
+        "first token's p50 µs": of_tokens("first_token_delay_p50_us"),
+        "first token's p99 µs": of_tokens("first_token_delay_p99_us"),
+        "bytes/token": of_tokens("bytes_per_token"), "failed": runs.failures})
+    return f"### {measure} of 50 tokens a second each: how long after its step each token comes\n\n{table}"
 
 
 def large(lines):
     runs = Runs(lines, "large")
     alone = next(line for line in lines if line["measure"] == "tokenise")
-    table = [[name, runs.median(name, "latency_p50_us") / 1000, runs.median(name, "latency_p99_us") / 1000,
-              runs.median(name, "cpu_us_per_call") / 1000, runs.failures(name)] for name in runs.servers]
-    table.append(["tokenisation alone", alone["p50_ms"], alone["p99_ms"], "", ""])
-    head = ["server", "p50 ms", "p99 ms", "CPU ms/call", "failed"]
-    return (f"### A body of 60 kB, each another: 1 connection\n\n{rows(head, table)}\n\nThe message has {alone['bytes']:,} bytes and "
-            f"{alone['tokens']:,} tokens; of these servers the gateway alone makes tokens of it.")
+
+    def milliseconds(field):
+        return lambda name: runs.median(name, field) / 1000
+    table = runs.table({
+        "p50 ms": milliseconds("latency_p50_us"), "p99 ms": milliseconds("latency_p99_us"),
+        "CPU ms/call": milliseconds("cpu_us_per_call"), "failed": runs.failures})
+    return (f"### A body of 60 kB, each another, 1 connection\n\n{table}\n\nIts message has {alone['bytes']:,} bytes "
+            f"and {alone['tokens']:,} tokens; of these servers only the gateway makes tokens of it, which alone takes "
+            f"{number(alone['p50_ms'])} ms (p99 {number(alone['p99_ms'])} ms).")
 
 
 def held(lines):
     table = []
-    for measure in ("held", "streaming"):
-        for line in (line for line in lines if line["measure"] == measure):
-            waves = line["waves"]
-            completed = ", ".join(f"{wave['completed']}" for wave in waves)
-            together = ", ".join(f"{wave['together']}" for wave in waves)
-            peaks = ", ".join(f"{wave['resident_peak_bytes'] / 1e6:.1f}" for wave in waves)
-            table.append([measure, together, completed, f"{line['resident_before_bytes'] / 1e6:.1f}", peaks, line["bytes_per_connection"]])
-    head = ["2,000 connections", "at one time, each wave", "completed", "MB before", "MB at most, each wave", "bytes per connection"]
+    for line in (line for line in lines if line["mode"] == "held"):
+        def each(field, scale=1, waves=line["waves"]):
+            return ", ".join(f"{wave[field] / scale:,.{0 if scale == 1 else 1}f}" for wave in waves)
+        table.append([line["measure"], each("together"), each("completed"), f"{line['resident_before_bytes'] / 1e6:.1f}",
+                      each("resident_peak_bytes", 1e6), line["bytes_per_connection"]])
+    head = ["2,000 connections, in waves", "at one time", "completed", "MB before", "MB at most", "bytes per connection"]
     return f"### Connections at once\n\n{rows(head, table)}"
 
 
 def of(lines):
-    parts = [small_chats(lines), first_bytes(lines), streams(lines, "8 streams"), streams(lines, "256 streams"), large(lines), held(lines)]
-    return "\n\n".join(parts)
+    return "\n\n".join([small_chats(lines), first_bytes(lines), streams(lines, "8 streams"),
+                        streams(lines, "256 streams"), large(lines), held(lines)])
 
 
 def main():

@@ -5,6 +5,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <utility>
 
 namespace corisco::bench {
 namespace asio = boost::asio;
@@ -25,7 +26,8 @@ asio::awaitable<bool> Ticker::write(asio::ip::tcp::socket& socket, const std::st
     co_return !error;
   }
   const bool is_idle = streams_.empty();
-  const auto stream = streams_.insert(streams_.end(), {socket, frame, tokens, asio::steady_timer(io_, asio::steady_timer::time_point::max())});
+  asio::steady_timer never(io_, asio::steady_timer::time_point::max());
+  const auto stream = streams_.insert(streams_.end(), {socket, frame, tokens, std::move(never)});
   if (is_idle) {
     timer_.expires_at(std::chrono::steady_clock::now());
     step();
