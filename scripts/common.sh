@@ -31,6 +31,22 @@ fetch_wheels() {
   rm -f "$requirements"
 }
 
+# python_environment FOLDER REQUIREMENTS: makes a virtual environment of what REQUIREMENTS pins by hash, anew
+# when that file or the interpreter changes.
+python_environment() {
+  local folder=$1 requirements=$2 wanted
+  wanted=$(sha256sum <"$requirements")$(python3 --version)
+  lock "$folder.lock"
+  if [ -x "$folder/bin/python3" ] && [ "$(cat "$folder/complete" 2>/dev/null)" = "$wanted" ]; then return; fi
+  say "making the Python environment $folder"
+  # Console scripts hold the folder's path, so it is made in place; the stamp says that it is whole.
+  rm -rf "$folder"
+  python3 -m venv "$folder" || die "python3 -m venv failed; on Debian: apt-get install python3-venv"
+  "$folder/bin/python3" -m pip install --quiet --no-cache-dir --disable-pip-version-check --only-binary=:all: \
+    --require-hashes -r "$requirements" >&2 || die "could not install $requirements"
+  printf '%s' "$wanted" >"$folder/complete"
+}
+
 # find_python: one of 3.12 or newer, which some packages need: $PYTHON, what is on PATH, what pyenv has.
 find_python() {
   local candidate pyenv=${PYENV_ROOT:-$HOME/.pyenv}

@@ -6,18 +6,8 @@
 source "$(dirname "$0")/common.sh"
 [ $# -ge 1 ] || die "usage: schemathesis.sh BASE_URL [SECONDS]"
 url=${1%/} seconds=${2:-60}
-requirements=$CORISCO_SOURCE/scripts/schemathesis.txt
-target=$CORISCO_CACHE/schemathesis
-wanted=$(sha256sum <"$requirements")$(python3 --version)
-lock "$CORISCO_CACHE/schemathesis.lock"
-if [ "$(cat "$target/complete" 2>/dev/null)" != "$wanted" ]; then
-  say "making the Python environment $target"
-  rm -rf "$target"
-  python3 -m venv "$target" || die "python3 -m venv failed; on Debian: apt-get install python3-venv"
-  "$target/bin/python3" -m pip install --quiet --no-cache-dir --disable-pip-version-check --only-binary=:all: \
-    --require-hashes -r "$requirements" >&2 || die "could not install $requirements"
-  printf '%s' "$wanted" >"$target/complete"
-fi
+environment=$CORISCO_CACHE/schemathesis
+python_environment "$environment" "$CORISCO_SOURCE/scripts/schemathesis.txt"
 headers=()
 [ -z "${CORISCO_FUZZ_KEY:-}" ] || headers=(--header "Authorization: Bearer $CORISCO_FUZZ_KEY")
 folder=$(mktemp -d); trap 'rm -rf "$folder"' EXIT
@@ -26,7 +16,7 @@ cd "$folder"    # where it keeps what it has seen
 printf '[checks]\nnot_a_server_error.expected-statuses = ["2xx", "3xx", "4xx", 501, 503, 529]\n' >schemathesis.toml
 status=0
 # What pauses is left out: every call after it would wait.
-timeout --signal=INT --kill-after=20 "$((seconds + 60))" "$target/bin/schemathesis" run \
+timeout --signal=INT --kill-after=20 "$((seconds + 60))" "$environment/bin/schemathesis" run \
   "$CORISCO_SOURCE/docs/openapi.yaml" --url "$url" --max-time "$seconds" --request-timeout 20 --workers 1 --no-color \
   --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance \
   --exclude-path /admin/pause --exclude-path /proxy/pause "${headers[@]}" || status=$?

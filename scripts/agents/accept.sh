@@ -25,7 +25,8 @@ field() { python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])
 
 # What judges one: writes "ok" or why not into its verdict file.
 run_one() {
-  local name=$1 folder=$logs/$1 url=$base_url key=${KEY:-none} rollout="" status=0 verdict=ok started=$SECONDS
+  local name=$1 folder=$logs/$1 work=$logs/$1/work url=$base_url key=${KEY:-none}
+  local rollout="" status=0 verdict=ok started=$SECONDS
   mkdir -p "$folder"
   if rollout=$(post "$base_url/admin/rollouts" "${ADMIN_KEY:-none}" '{"task": {"id": "'"$name"'"}}'); then
     url=$(field base_url <<<"$rollout") key=$(field api_key <<<"$rollout")
@@ -34,7 +35,7 @@ run_one() {
   KEY=$key timeout -k 5 $((pause + ${SECONDS_MAX:-180})) "$CORISCO_SOURCE/scripts/agents/run.sh" "$name" "$url" policy \
     "$folder" >"$folder/output.txt" 2>&1 || status=$?
   if [ "$status" != 0 ]; then verdict="exit status $status"
-  elif [ "$(cat "$folder/work/hello.txt" 2>/dev/null)" != hello ]; then verdict="no hello in hello.txt"
+  elif [ "$(cat "$work/hello.txt" 2>/dev/null)" != hello ]; then verdict="no hello in hello.txt"
   elif [ "$pause" -gt 0 ] && [ ! -e "$logs/resumed" ]; then verdict="ended during the pause"
   fi
   if [ -n "$rollout" ]; then

@@ -176,8 +176,7 @@ void DeviceThread::deliver(std::vector<engine::EngineDelta> deltas) {
 
 Result<void> DeviceThread::submit(gateway::GenerateRequest request, OnDelta on_delta) {
   const auto& limits = options_.config->engine;
-  if (callbacks_.size() >= std::size_t{limits.sequences_max} + limits.queue_max)
-    return Error{Code::overloaded, cat("the engine's queue is full (engine.queue_max ", limits.queue_max, ")")};
+  if (callbacks_.size() >= sequences_max(limits)) return queue_is_full(limits);
   callbacks_.emplace(request.id, std::move(on_delta));
   engine::EngineRequest native;
   native.id = request.id;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "corisco/base/handover_queue.h"
+#include "corisco/base/strings.h"
 #include "corisco/config/config.h"
 #include "corisco/coordinator/device.h"
 #include "corisco/gateway/ports.h"
@@ -39,6 +40,14 @@ struct DeviceFacts {
   std::string restored_from;
   std::string restored_extra_json;
 };
+
+// Sequences that run and wait together.
+inline std::size_t sequences_max(const config::Engine& engine) {
+  return std::size_t{engine.sequences_max} + engine.queue_max;
+}
+inline Error queue_is_full(const config::Engine& engine) {
+  return {Code::overloaded, cat("the engine's queue is full (engine.queue_max ", engine.queue_max, ")")};
+}
 
 struct ModelDevice : gateway::Generator, coordinator::Device {
   // Loads what it serves, and waits for that.

@@ -28,7 +28,9 @@ Result<TokenId> end_id(const std::string& folder, const text::Tokenizer& tokeniz
 }
 }  // namespace
 
-ScriptedDevice::ScriptedDevice(DeviceOptions options) : options_(std::move(options)), timer_(*options_.io) {}
+ScriptedDevice::ScriptedDevice(DeviceOptions options)
+    : options_(std::move(options)), sampled_(options_.metrics->counter("corisco_engine_tokens_sampled_total")),
+      timer_(*options_.io) {}
 
 ScriptedDevice::~ScriptedDevice() { reader_.join(); }
 
@@ -44,8 +46,7 @@ Result<DeviceFacts> ScriptedDevice::start() {
 
 Result<void> ScriptedDevice::submit(gateway::GenerateRequest request, OnDelta on_delta) {
   const auto& limits = options_.config->engine;
-  if (sequences_.size() >= std::size_t{limits.sequences_max} + limits.queue_max)
-    return Error{Code::overloaded, cat("the engine's queue is full (engine.queue_max ", limits.queue_max, ")")};
+  if (sequences_.size() >= sequences_max(limits)) return queue_is_full(limits);
   sequences_[request.id].on_delta = std::move(on_delta);
   const auto max_tokens = request.sampling.max_tokens;
   if (request.prompt_ids.size() <= kPromptTokensOnIoMax) {
@@ -122,7 +123,7 @@ void ScriptedDevice::advance(RequestId id, std::size_t num_tokens) {
   const auto end = std::min(sequence.next + num_tokens, sequence.tokens.size());
   for (; sequence.next < end; ++sequence.next) delta.tokens.push_back({sequence.tokens[sequence.next], 0, 0, {}});
   num_sampled_ += delta.tokens.size();
-  options_.metrics->counter("corisco_engine_tokens_sampled_total").add(static_cast<double>(delta.tokens.size()));
+  sampled_.add(static_cast<double>(delta.tokens.size()));
   const bool is_last = sequence.next == sequence.tokens.size();
   if (is_last) delta.finish = sequence.is_cut ? FinishReason::length : FinishReason::stop;
   const auto on_delta = is_last ? std::move(sequence.on_delta) : sequence.on_delta;

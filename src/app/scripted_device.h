@@ -53,6 +53,7 @@ class ScriptedDevice final : public ModelDevice {
   void advance(RequestId id, std::size_t num_tokens);
 
   const DeviceOptions options_;
+  metrics::Counter& sampled_;
   DeviceFacts facts_;
   Script script_;
   std::map<RequestId, Sequence> sequences_;   // in the order of their coming

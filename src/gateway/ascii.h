@@ -1,6 +1,7 @@
 // Bytes of the HTTP grammar: independent of the locale, safe for bytes above 127. Pure.
 #pragma once
 #include <algorithm>
+#include <charconv>
 #include <string>
 #include <string_view>
 
@@ -21,5 +22,15 @@ inline std::string_view trim_blanks(std::string_view text) {
   const auto first = text.find_first_not_of(" \t");
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+// Takes a number of at least 1 off the text's front; without leading zeros, so that a path has one form.
+template <class Number>
+bool take_number(std::string_view& text, Number& number) {
+  if (text.empty() || text.front() < '1' || text.front() > '9') return false;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (parsed.ec != std::errc()) return false;
+  text.remove_prefix(static_cast<std::size_t>(parsed.ptr - text.data()));
+  return true;
 }
 }  // namespace corisco::gateway::ascii

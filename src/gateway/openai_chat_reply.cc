@@ -37,7 +37,6 @@ Json logprobs_of(const text::Tokenizer& tokenizer, const std::vector<SampledToke
 Json stream_choice(std::uint32_t choice, Json delta) {
   return {{"index", choice}, {"delta", std::move(delta)}, {"logprobs", nullptr}, {"finish_reason", nullptr}};
 }
-constexpr const char* kChunk = "chat.completion.chunk";
 
 const char* finish_of(const ChoiceStream& ended) {
   if (ended.has_calls() && ended.finish() == FinishReason::stop) return "tool_calls";
@@ -95,41 +94,19 @@ Json message_of(const ChoiceStream& ended) {
   return message;
 }
 
-class OpenAiChatReply final : public ChatReply {
+class OpenAiChatReply final : public OpenAiReply {
  public:
-  OpenAiChatReply(ReplyOrigin origin, const ChatRequest& request);
+  OpenAiChatReply(ReplyOrigin origin, const ChatRequest& request)
+      : OpenAiReply("chatcmpl-", "chat.completion.chunk", origin, request), tokenizer_(std::move(origin.tokenizer)) {}
   std::string opening(std::uint32_t choice, const std::vector<TokenId>& prompt_ids) override;
   std::string piece(std::uint32_t choice, const ChoicePiece& piece) override;
   std::string ending(std::uint32_t choice, const ChoiceStream& ended) override;
-  std::string done(const Usage& usage) override;
-  std::string heartbeat() override;
-  std::string failure(const ApiError& error) override;
+  std::string heartbeat() override { return stream_event(chunk(stream_choice(0, Json::object()))); }
   std::string whole(const std::vector<ChoiceStream>& choices, const std::vector<TokenId>& prompt_ids) override;
 
  private:
-  Json chunk(Json shown) const;          // of one choice
-
-  std::string id_;
-  std::string model_;
-  std::int64_t created_;
-  bool includes_usage_, returns_token_ids_, returns_logprobs_;
-  std::uint32_t top_logprobs_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
 };
-
-OpenAiChatReply::OpenAiChatReply(ReplyOrigin origin, const ChatRequest& request)
-    : id_(cat("chatcmpl-", origin.request_id)), model_(std::move(origin.model)),
-      created_(static_cast<std::int64_t>(origin.created_unix_seconds)),
-      includes_usage_(request.includes_usage), returns_token_ids_(request.returns_token_ids),
-      returns_logprobs_(request.returns_logprobs), top_logprobs_(request.top_logprobs),
-      tokenizer_(std::move(origin.tokenizer)) {}
-
-Json OpenAiChatReply::chunk(Json shown) const {
-  auto chunk = reply_base(id_, kChunk, created_, model_);
-  chunk["choices"] = Json::array({std::move(shown)});
-  if (includes_usage_) chunk["usage"] = nullptr;   // that of the last chunk is the one
-  return chunk;
-}
 
 std::string OpenAiChatReply::opening(std::uint32_t choice, const std::vector<TokenId>& prompt_ids) {
   auto opened = chunk(stream_choice(choice, {{"role", "assistant"}, {"content", ""}}));
@@ -160,25 +137,9 @@ std::string OpenAiChatReply::ending(std::uint32_t choice, const ChoiceStream& en
   return stream_event(chunk(std::move(shown)));
 }
 
-std::string OpenAiChatReply::done(const Usage& usage) {
-  if (!includes_usage_) return kStreamDone;
-  auto chunk = reply_base(id_, kChunk, created_, model_);
-  chunk["choices"] = Json::array();
-  chunk["usage"] = usage_json(usage);
-  return stream_event(chunk) + kStreamDone;
-}
-
-std::string OpenAiChatReply::heartbeat() {
-  return stream_event(chunk(stream_choice(0, Json::object())));
-}
-
-std::string OpenAiChatReply::failure(const ApiError& error) {
-  return cat("data: ", to_json(error), "\n\n", kStreamDone);
-}
-
 std::string OpenAiChatReply::whole(const std::vector<ChoiceStream>& choices,
                                    const std::vector<TokenId>& prompt_ids) {
-  auto reply = reply_base(id_, "chat.completion", created_, model_);
+  auto reply = base("chat.completion");
   Usage usage;
   usage.prompt_tokens = prompt_ids.size();
   reply["choices"] = Json::array();

@@ -64,45 +64,25 @@ Json choice_of(std::uint32_t index, const std::string& text) {
   return {{"index", index}, {"text", text}, {"logprobs", nullptr}, {"finish_reason", nullptr}};
 }
 
-class OpenAiCompletionReply final : public ChatReply {
+class OpenAiCompletionReply final : public OpenAiReply {
  public:
-  OpenAiCompletionReply(ReplyOrigin origin, const ChatRequest& request);
+  OpenAiCompletionReply(ReplyOrigin origin, const ChatRequest& request)
+      : OpenAiReply("cmpl-", kObject, origin, request),
+        logprobs_(request.num_choices, LogprobLists(std::move(origin.tokenizer))) {}
   std::string opening(std::uint32_t choice, const std::vector<TokenId>& prompt_ids) override;
   std::string piece(std::uint32_t choice, const ChoicePiece& piece) override;
   std::string ending(std::uint32_t choice, const ChoiceStream& ended) override;
-  std::string done(const Usage& usage) override;
-  std::string heartbeat() override { return chunk(choice_of(0, "")); }
-  std::string failure(const ApiError& error) override { return cat("data: ", to_json(error), "\n\n", kStreamDone); }
+  std::string heartbeat() override { return stream_event(chunk(choice_of(0, ""))); }
   std::string whole(const std::vector<ChoiceStream>& choices, const std::vector<TokenId>& prompt_ids) override;
 
  private:
-  std::string chunk(Json shown) const;   // of one choice
-
-  std::string id_, model_;
-  std::int64_t created_;
-  bool includes_usage_, returns_token_ids_, returns_logprobs_;
-  std::uint32_t top_logprobs_;
   std::vector<LogprobLists> logprobs_;   // by choice
 };
-
-OpenAiCompletionReply::OpenAiCompletionReply(ReplyOrigin origin, const ChatRequest& request)
-    : id_(cat("cmpl-", origin.request_id)), model_(std::move(origin.model)),
-      created_(static_cast<std::int64_t>(origin.created_unix_seconds)),
-      includes_usage_(request.includes_usage), returns_token_ids_(request.returns_token_ids),
-      returns_logprobs_(request.returns_logprobs), top_logprobs_(request.top_logprobs),
-      logprobs_(request.num_choices, LogprobLists(std::move(origin.tokenizer))) {}
-
-std::string OpenAiCompletionReply::chunk(Json shown) const {
-  auto chunk = reply_base(id_, kObject, created_, model_);
-  chunk["choices"] = Json::array({std::move(shown)});
-  if (includes_usage_) chunk["usage"] = nullptr;   // that of the last chunk is the one
-  return stream_event(chunk);
-}
 
 std::string OpenAiCompletionReply::opening(std::uint32_t choice, const std::vector<TokenId>& prompt_ids) {
   auto shown = choice_of(choice, "");
   if (returns_token_ids_) shown["prompt_token_ids"] = prompt_ids;
-  return chunk(std::move(shown));
+  return stream_event(chunk(std::move(shown)));
 }
 
 std::string OpenAiCompletionReply::piece(std::uint32_t choice, const ChoicePiece& piece) {
@@ -111,26 +91,18 @@ std::string OpenAiCompletionReply::piece(std::uint32_t choice, const ChoicePiece
   auto shown = choice_of(choice, piece.text);
   if (returns_logprobs_) shown["logprobs"] = logprobs_[choice].of(piece.tokens, piece.top_logprobs, top_logprobs_);
   if (returns_token_ids_) shown["token_ids"] = ids_of(piece.tokens);
-  return chunk(std::move(shown));
+  return stream_event(chunk(std::move(shown)));
 }
 
 std::string OpenAiCompletionReply::ending(std::uint32_t choice, const ChoiceStream& ended) {
   auto shown = choice_of(choice, "");
   shown["finish_reason"] = to_string(ended.finish().value_or(FinishReason::aborted));
-  return chunk(std::move(shown));
-}
-
-std::string OpenAiCompletionReply::done(const Usage& usage) {
-  if (!includes_usage_) return kStreamDone;
-  auto chunk = reply_base(id_, kObject, created_, model_);
-  chunk["choices"] = Json::array();
-  chunk["usage"] = usage_json(usage);
-  return stream_event(chunk) + kStreamDone;
+  return stream_event(chunk(std::move(shown)));
 }
 
 std::string OpenAiCompletionReply::whole(const std::vector<ChoiceStream>& choices,
                                          const std::vector<TokenId>& prompt_ids) {
-  auto reply = reply_base(id_, kObject, created_, model_);
+  auto reply = base(kObject);
   Usage usage;
   usage.prompt_tokens = prompt_ids.size();
   reply["choices"] = Json::array();

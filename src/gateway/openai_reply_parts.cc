@@ -1,14 +1,16 @@
 #include "gateway/openai_reply_parts.h"
 
+#include <utility>
+
 #include "corisco/base/json.h"
 #include "gateway/wire_format.h"
 
 namespace corisco::gateway {
-std::string stream_event(const Json& value) { return cat("data: ", json_text(value), "\n\n"); }
-
-Json reply_base(const std::string& id, const char* object, std::int64_t created, const std::string& model) {
-  return {{"id", id}, {"object", object}, {"created", created}, {"model", model}};
+namespace {
+constexpr const char* kStreamDone = "data: [DONE]\n\n";
 }
+
+std::string stream_event(const Json& value) { return cat("data: ", json_text(value), "\n\n"); }
 
 Json ids_of(const std::vector<SampledToken>& tokens) {
   Json ids = Json::array();
@@ -31,4 +33,32 @@ ApiError prompt_too_long(std::size_t prompt_tokens, std::uint32_t context_tokens
                              " input tokens. Please reduce the length of the input ", what, "."),
                          param, kContextOverflow);
 }
+
+OpenAiReply::OpenAiReply(const char* id_prefix, const char* chunk_object, const ReplyOrigin& origin,
+                         const ChatRequest& request)
+    : returns_token_ids_(request.returns_token_ids), returns_logprobs_(request.returns_logprobs),
+      top_logprobs_(request.top_logprobs), id_(cat(id_prefix, origin.request_id)), model_(origin.model),
+      chunk_object_(chunk_object), created_(static_cast<std::int64_t>(origin.created_unix_seconds)),
+      includes_usage_(request.includes_usage) {}
+
+Json OpenAiReply::base(const char* object) const {
+  return {{"id", id_}, {"object", object}, {"created", created_}, {"model", model_}};
+}
+
+Json OpenAiReply::chunk(Json shown) const {
+  auto chunk = base(chunk_object_);
+  chunk["choices"] = Json::array({std::move(shown)});
+  if (includes_usage_) chunk["usage"] = nullptr;   // that of the last chunk is the one
+  return chunk;
+}
+
+std::string OpenAiReply::done(const Usage& usage) {
+  if (!includes_usage_) return kStreamDone;
+  auto chunk = base(chunk_object_);
+  chunk["choices"] = Json::array();
+  chunk["usage"] = usage_json(usage);
+  return stream_event(chunk) + kStreamDone;
+}
+
+std::string OpenAiReply::failure(const ApiError& error) { return cat("data: ", to_json(error), "\n\n", kStreamDone); }
 }  // namespace corisco::gateway

@@ -1,22 +1,42 @@
-// What the replies of OpenAI's APIs have in common, as JSON. Pure; .cc files of the edge include it.
+// What the replies of OpenAI's APIs have in common. Pure; .cc files of the edge include it.
 #pragma once
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "gateway/chat_reply.h"
+#include "gateway/chat_request.h"
 #include "gateway/json_fields.h"
 
 namespace corisco::gateway {
-inline constexpr const char* kStreamDone = "data: [DONE]\n\n";
-
 // One event of a stream.
 std::string stream_event(const Json& value);
-Json reply_base(const std::string& id, const char* object, std::int64_t created, const std::string& model);
 Json ids_of(const std::vector<SampledToken>& tokens);
 // With the details that clients parse. No token counts as cached: prompts are billed to nobody.
 Json usage_json(const Usage& usage);
 // The text of a prompt that leaves no room, by which agents know to compact. what: what to shorten.
 ApiError prompt_too_long(std::size_t prompt_tokens, std::uint32_t context_tokens_max, const char* param,
                          const char* what);
+
+// A reply of chat completions or completions but for what a choice shows.
+class OpenAiReply : public ChatReply {
+ public:
+  std::string done(const Usage& usage) override;
+  std::string failure(const ApiError& error) override;
+
+ protected:
+  // chunk_object: what each chunk of a stream says that it is.
+  OpenAiReply(const char* id_prefix, const char* chunk_object, const ReplyOrigin& origin, const ChatRequest& request);
+  Json base(const char* object) const;
+  Json chunk(Json shown) const;          // of one choice
+
+  const bool returns_token_ids_, returns_logprobs_;
+  const std::uint32_t top_logprobs_;
+
+ private:
+  const std::string id_, model_;
+  const char* const chunk_object_;
+  const std::int64_t created_;
+  const bool includes_usage_;
+};
 }  // namespace corisco::gateway

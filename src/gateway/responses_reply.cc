@@ -63,15 +63,16 @@ class ResponsesReply final : public ChatReply {
 };
 
 Json ResponsesReply::response(const char* status, Json output) const {
-  Json response = reply_base(id_, "response", created_, model_);
-  response["created_at"] = created_;
-  response.erase("created");
-  response["status"] = status;
-  response["background"] = false;
-  response["error"] = nullptr;
-  response["incomplete_details"] = nullptr;
-  response["output"] = std::move(output);
-  response["usage"] = nullptr;
+  Json response = {{"id", id_},
+                   {"object", "response"},
+                   {"model", model_},
+                   {"created_at", created_},
+                   {"status", status},
+                   {"background", false},
+                   {"error", nullptr},
+                   {"incomplete_details", nullptr},
+                   {"output", std::move(output)},
+                   {"usage", nullptr}};
   response.update(turn_->repeated);
   return response;
 }

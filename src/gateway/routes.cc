@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "corisco/base/strings.h"
 #include "gateway/agent_lightning/paths.h"
+#include "gateway/ascii.h"
 
 namespace corisco::gateway {
 namespace {
@@ -44,22 +44,12 @@ bool take(std::string_view& text, std::string_view prefix) {
   return true;
 }
 
-// A number of at least 1 without leading zeros, so that an attempt has one path.
-template <class Number>
-bool take_number(std::string_view& text, Number& number) {
-  if (text.empty() || text.front() < '1' || text.front() > '9') return false;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec != std::errc()) return false;
-  text.remove_prefix(static_cast<std::size_t>(parsed.ptr - text.data()));
-  return true;
-}
-
 // Takes PREFIX{rollout}/attempt/{attempt} off the path; the rest is empty or begins with a slash.
 std::optional<AttemptKey> take_attempt(std::string_view& path, std::string_view prefix) {
   auto rest = path;
   AttemptKey attempt;
-  if (!take(rest, prefix) || !take_number(rest, attempt.rollout.value) || !take(rest, "/attempt/") ||
-      !take_number(rest, attempt.attempt) || (!rest.empty() && rest.front() != '/'))
+  if (!take(rest, prefix) || !ascii::take_number(rest, attempt.rollout.value) || !take(rest, "/attempt/") ||
+      !ascii::take_number(rest, attempt.attempt) || (!rest.empty() && rest.front() != '/'))
     return std::nullopt;
   path = rest;
   return attempt;

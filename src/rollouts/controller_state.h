@@ -54,7 +54,7 @@ struct Controller::State : std::enable_shared_from_this<Controller::State> {
   // external_rollouts.cc: those whose harnesses run elsewhere
   Result<OpenRollout*> open_for_caller(std::string task_json);
   Result<Controller::External> start_external(OpenRollout& rollout);
-  OpenRollout* running_external(AttemptKey attempt);
+  Result<void> end_external(AttemptKey attempt, int exit_status, const std::string& reason);
   RolloutStatus status_of(const OpenRollout& rollout) const;
   void log_end(const OpenRollout& rollout, const Verdict& verdict);
 

@@ -34,10 +34,14 @@ Result<Controller::External> Controller::State::start_external(OpenRollout& roll
   return External{attempt, started->api_key, mode, task_json};
 }
 
-OpenRollout* Controller::State::running_external(AttemptKey attempt) {
+// As if its harness were a process here that exited so.
+Result<void> Controller::State::end_external(AttemptKey attempt, int exit_status, const std::string& reason) {
   OpenRollout* rollout = find(attempt);
   const bool runs = rollout != nullptr && rollout->is_external && rollout->state == RolloutState::running;
-  return runs ? rollout : nullptr;
+  if (!runs)
+    return Error{Code::conflict, cat(name_of(attempt), " is not a running rollout that was opened from outside")};
+  on_harness_end(*rollout, {attempt, ProcessEnd::How::exited, exit_status, reason});
+  return {};
 }
 
 RolloutStatus Controller::State::status_of(const OpenRollout& rollout) const {
@@ -96,22 +100,10 @@ Result<void> Controller::start_waiting(AttemptKey attempt) {
   return {};
 }
 
-Result<void> Controller::finish_external(AttemptKey attempt) {
-  OpenRollout* rollout = state_->running_external(attempt);
-  if (rollout == nullptr) {
-    return Error{Code::conflict, cat(name_of(attempt), " is not a running rollout that was opened from outside")};
-  }
-  state_->on_harness_end(*rollout, {attempt, ProcessEnd::How::exited, 0, {}});
-  return {};
-}
+Result<void> Controller::finish_external(AttemptKey attempt) { return state_->end_external(attempt, 0, {}); }
 
 Result<void> Controller::fail_external(AttemptKey attempt, const std::string& reason) {
-  OpenRollout* rollout = state_->running_external(attempt);
-  if (rollout == nullptr) {
-    return Error{Code::conflict, cat(name_of(attempt), " is not a running rollout that was opened from outside")};
-  }
-  state_->on_harness_end(*rollout, {attempt, ProcessEnd::How::exited, 1, reason});
-  return {};
+  return state_->end_external(attempt, 1, reason);
 }
 
 Result<void> Controller::drop_external(AttemptKey attempt) {

@@ -80,6 +80,15 @@ class ServerTest : public testing::Test {
     }
     return false;
   }
+  // The first sequence's, who has stopped reading: more comes than the kernel's buffers take.
+  void expect_that_a_reader_is_cut() {
+    on_io([this] {
+      for (int i = 0; i < 60; ++i) generator.give(RequestId{1}, std::vector<TokenId>(100000, 'a'), {});
+      return 0;
+    });
+    EXPECT_TRUE(eventually([this] { return generator.cancelled.size() == 1; }));
+    EXPECT_TRUE(eventually([this] { return sink.calls.size() == 1 && !sink.delivered.at(CallId{1}); }));
+  }
   std::string open_attempt(std::uint64_t rollout, Mode mode = Mode::train, std::uint32_t sibling = 0) {
     return on_io([&] {
       return attempts.open({{RolloutId{rollout}, 1}, mode, 5, sibling, 0, rollout, 1.7e9});

@@ -107,12 +107,7 @@ TEST_F(TlsTest, AReaderThatStopsIsCut) {
   TlsClient client(port, certificate, {TLS1_3_VERSION, "", 4096});
   client.send(stream_request());
   ASSERT_TRUE(client.wait_for("assistant"));
-  on_io([this] {
-    for (int i = 0; i < 60; ++i) generator.give(RequestId{1}, std::vector<TokenId>(100000, 'a'), {});
-    return 0;
-  });
-  EXPECT_TRUE(eventually([this] { return generator.cancelled.size() == 1; }));
-  EXPECT_TRUE(eventually([this] { return sink.calls.size() == 1 && !sink.delivered.at(CallId{1}); }));
+  expect_that_a_reader_is_cut();
 }
 
 TEST_F(TlsTest, StoppingCutsWithoutSayingThatAllWasSent) {

@@ -32,6 +32,15 @@ def anthropic_client(daemon):
     return anthropic.Anthropic(base_url=daemon.url, api_key="none", max_retries=0)
 
 
+def creator(api, get_final, is_stream):
+    """api's create, or what its stream helper puts together in the end."""
+    def streamed(**options):
+        with api.stream(**options) as stream:
+            return getattr(stream, get_final)()
+
+    return streamed if is_stream else api.create
+
+
 TOOL = {"type": "function", "function": {"name": "bash", "description": "Run a command", "parameters": SHELL}}
 
 
@@ -60,12 +69,7 @@ def test_responses_tool_loop(client, is_stream):
     ask = dict(model="policy", input=[{"role": "user", "content": TASK}],
                tools=[{"type": "function", "name": "bash", "parameters": SHELL, "strict": False}])
 
-    def create(**options):
-        if not is_stream:
-            return client.responses.create(**options)
-        with client.responses.stream(**options) as stream:
-            return stream.get_final_response()
-
+    create = creator(client.responses, "get_final_response", is_stream)
     reply = create(**ask)
     call = next(item for item in reply.output if item.type == "function_call")
     assert json.loads(call.arguments)["command"] == COMMAND
@@ -80,12 +84,7 @@ def test_messages_tool_loop(anthropic_client, is_stream):
     ask = dict(model="policy", max_tokens=500, messages=[{"role": "user", "content": TASK}],
                tools=[{"name": "bash", "input_schema": SHELL}])
 
-    def create(**options):
-        if not is_stream:
-            return anthropic_client.messages.create(**options)
-        with anthropic_client.messages.stream(**options) as stream:
-            return stream.get_final_message()
-
+    create = creator(anthropic_client.messages, "get_final_message", is_stream)
     reply = create(**ask)
     call = next(block for block in reply.content if block.type == "tool_use")
     assert (reply.stop_reason, call.input["command"]) == ("tool_use", COMMAND)

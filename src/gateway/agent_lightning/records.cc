@@ -1,20 +1,18 @@
 #include "gateway/agent_lightning/records.h"
 
-#include <charconv>
 #include <utility>
 
 #include "corisco/base/strings.h"
 #include "gateway/agent_lightning/paths.h"
+#include "gateway/ascii.h"
 
 namespace corisco::gateway::lightning {
 namespace {
-// Null unless the text is a number of at least 1, without leading zeros.
+// Null unless all of the text is one.
 template <class Number>
 std::optional<Number> number_of(std::string_view text) {
   Number number = 0;
-  const auto* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  if (text.empty() || text.front() == '0' || parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  if (!ascii::take_number(text, number) || !text.empty()) return std::nullopt;
   return number;
 }
 
