@@ -1,6 +1,5 @@
 #include "corisco/coordinator/coordinator.h"
 
-#include <boost/asio/post.hpp>
 #include <utility>
 
 #include "corisco/base/log.h"
@@ -9,7 +8,7 @@
 namespace corisco::coordinator {
 Coordinator::Coordinator(boost::asio::io_context& io, const Clock& clock, Gate& gate, Device& device,
                          metrics::Registry& metrics, Plan plan, CoordinatorPorts ports)
-    : io_(io), clock_(clock), gate_(gate), device_(device), metrics_(metrics), plan_(plan),
+    : clock_(clock), gate_(gate), device_(device), metrics_(metrics), plan_(plan),
       ports_(std::move(ports)), phase_since_(clock.now()), window_(plan.window), drain_deadline_(io) {}
 
 void Coordinator::start(const Progress& from) {
@@ -17,16 +16,10 @@ void Coordinator::start(const Progress& from) {
   updates_done_ = from.updates_done;
   next_occurrence_ = from.next_occurrence;
   occurrences_to_redo_ = from.occurrences_to_redo;
+  if (from.is_saved) saved_at_ = static_cast<std::int64_t>(updates_done_);
   metrics_.gauge("corisco_coordinator_policy_version").set(static_cast<double>(version_.value));
   move_to(Phase::generating);
   proceed();
-}
-
-void Coordinator::adopt_group(GroupId id, std::uint64_t task_occurrence, PolicyVersion opened_at) {
-  CORISCO_ASSERT(phase_ == Phase::starting, cat("group ", id, " adopted in ", to_string(phase_)));
-  window_.open(id, task_occurrence, opened_at);
-  window_.complete(id);
-  ++opened_for_updates_;
 }
 
 void Coordinator::group_complete(GroupId id) {
@@ -86,9 +79,9 @@ void Coordinator::fill_window() {
       occurrence = occurrences_to_redo_.front();
       occurrences_to_redo_.erase(occurrences_to_redo_.begin());
     }
-    auto opened = ports_.open_group(occurrence);
+    auto opened = ports_.open_group(occurrence, window_.earliest_that_fits(version_));
     if (!opened.ok()) return fail(opened.error().message);
-    window_.open(opened.value(), occurrence, version_);
+    window_.open(opened.value().id, occurrence, opened.value().opened_at);
     ++opened_for_updates_;
   }
 }
@@ -138,10 +131,11 @@ void Coordinator::published(const UpdateReport& report) {
   window_.release(in_update_);
   opened_for_updates_ -= in_update_.size();
   metrics_.gauge("corisco_coordinator_policy_version").set(static_cast<double>(version_.value));
-  checkpoint_if_due();
   // Phases are counted up to here: the report's line stands for the whole update.
   seconds_.publishing += seconds_between(phase_since_, clock_.now());
+  // Before its checkpoint: a run that resumes from that must find what was trained.
   ports_.on_update(report, seconds_, in_update_);
+  checkpoint_if_due();
   in_update_.clear();
   seconds_ = {};
   phase_since_ = clock_.now();

@@ -16,6 +16,21 @@ void Window::open(GroupId id, std::uint64_t task_occurrence, PolicyVersion versi
   groups_.push_back({id, task_occurrence, version, false});
 }
 
+PolicyVersion Window::earliest_that_fits(PolicyVersion version) const {
+  const auto num_due_by = [&](std::uint64_t at) {
+    return static_cast<std::uint64_t>(std::count_if(groups_.begin(), groups_.end(), [&](const WindowGroup& group) {
+      return group.opened_at.value + limits_.policy_age_max <= at;
+    }));
+  };
+  // One that is due at V + h counts at every later h too.
+  std::uint64_t earliest_due = version.value + limits_.policy_age_max;
+  for (std::uint64_t ahead = limits_.policy_age_max; ahead-- > 0;) {
+    if (num_due_by(version.value + ahead) + 1 > (ahead + 1) * limits_.groups_per_update) break;
+    earliest_due = version.value + ahead;
+  }
+  return PolicyVersion{std::max(earliest_due, std::uint64_t{limits_.policy_age_max}) - limits_.policy_age_max};
+}
+
 void Window::complete(GroupId id) {
   const auto found = std::find_if(groups_.begin(), groups_.end(),
                                   [&](const WindowGroup& group) { return group.id == id; });

@@ -11,6 +11,37 @@ const char* to_string(FinishReason reason) {
   return "aborted";
 }
 
+const char* to_string(CallState state) {
+  switch (state) {
+    case CallState::used: return "used";
+    case CallState::superseded: return "superseded";
+    case CallState::aborted: return "aborted";
+    case CallState::side: return "side";
+  }
+  return "used";
+}
+
+const char* to_string(SplitCause cause) {
+  switch (cause) {
+    case SplitCause::none: return "none";
+    case SplitCause::first: return "first";
+    case SplitCause::new_conversation: return "new_conversation";
+    case SplitCause::system_changed: return "system_changed";
+    case SplitCause::tools_changed: return "tools_changed";
+    case SplitCause::history_dropped: return "history_dropped";
+    case SplitCause::history_changed: return "history_changed";
+    case SplitCause::reply_changed: return "reply_changed";
+    case SplitCause::reasoning_dropped: return "reasoning_dropped";
+    case SplitCause::template_changed: return "template_changed";
+    case SplitCause::stop_string: return "stop_string";
+    case SplitCause::exact_serving: return "exact_serving";
+    case SplitCause::prefix_changed: return "prefix_changed";
+    case SplitCause::forked: return "forked";
+    case SplitCause::temperature_changed: return "temperature_changed";
+  }
+  return "none";
+}
+
 const char* to_string(Mode mode) { return mode == Mode::train ? "train" : "val"; }
 
 const char* to_string(MergeLevel level) {

@@ -48,9 +48,9 @@ TEST(Messages, WrongType) {
   EXPECT_EQ(updates("[1]"), "c.yaml:3: run.updates: must be a whole number, but holds a list" + help);
   EXPECT_EQ(updates(""), "c.yaml:3: run.updates: has no value; write \"\" for an empty text" + help);
   EXPECT_EQ(
-      problems_of(cat(kModel, "samples:\n  journal: yes\n")),
-      "c.yaml:3: samples.journal: \"yes\" is not true or false (Keep every call, reward and end in the run's "
-      "journal.)\n");
+      problems_of(cat(kModel, "metrics:\n  tensorboard: yes\n")),
+      "c.yaml:3: metrics.tensorboard: \"yes\" is not true or false (Also write the run's curves as TensorBoard "
+      "events.)\n");
   EXPECT_EQ(problems_of(cat(kModel, "trainer:\n  epsilon: .nan\n")),
             "c.yaml:3: trainer.epsilon: \".nan\" is not a finite number (AdamW.)\n");
   EXPECT_EQ(problems_of(cat(kModel, "rollouts:\n  harness:\n    command: ./agent\n")),

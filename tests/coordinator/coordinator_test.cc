@@ -39,9 +39,10 @@ struct FakeDevice final : Device {
 struct Bench {
   explicit Bench(Plan given) : plan(given) {
     CoordinatorPorts ports;
-    ports.open_group = [this](std::uint64_t occurrence) -> Result<GroupId> {
+    ports.open_group = [this](std::uint64_t occurrence, PolicyVersion opened_at_least) -> Result<OpenedGroup> {
       opened.push_back(occurrence);
-      return GroupId{opened.size()};
+      at_least.push_back(opened_at_least.value);
+      return OpenedGroup{GroupId{opened.size()}, std::max(opened_at.value_or(coordinator->version()), opened_at_least)};
     };
     ports.evaluate = [this](PolicyVersion version, std::function<void()> done) {
       evaluated.push_back(version.value);
@@ -49,6 +50,7 @@ struct Bench {
     };
     ports.on_update = [this](const UpdateReport& report, const PhaseSeconds&, const std::vector<GroupId>&) {
       updates.push_back(report.policy_version.value);
+      if (on_update) on_update();
     };
     ports.on_checkpoint = [this](PolicyVersion version, const Result<std::string>&) { saved.push_back(version.value); };
     ports.on_done = [this] { is_done = true; };
@@ -74,7 +76,9 @@ struct Bench {
   FakeDevice device{io};
   metrics::Registry metrics;
   std::unique_ptr<Coordinator> coordinator;
-  std::vector<std::uint64_t> opened, evaluated, updates, saved;
+  std::vector<std::uint64_t> opened, at_least, evaluated, updates, saved;
+  std::optional<PolicyVersion> opened_at;   // of the groups; none: the current version
+  std::function<void()> on_update;
   std::size_t completed = 0;
   bool is_done = false;
   std::string failure;
@@ -127,10 +131,42 @@ TEST(Coordinator, OpensNoMoreGroupsThanTheRestOfTheRunNeeds) {
 TEST(Coordinator, ContinuesARunAndRedoesLostTasksFirst) {
   Bench bench(synchronous(5));
   bench.device.version = 3;
-  bench.coordinator->start({PolicyVersion{3}, 3, 9, {6}});
+  bench.coordinator->start({PolicyVersion{3}, 3, 9, {6}, false});
   EXPECT_EQ(bench.opened, (std::vector<std::uint64_t>{6, 9}));
+  EXPECT_EQ(bench.at_least, (std::vector<std::uint64_t>{3, 3}));
   bench.complete_all();
   EXPECT_EQ(bench.updates, (std::vector<std::uint64_t>{4, 5}));
+}
+
+// Two groups of version 2 go on at version 3, where they are due: no third one may be as old.
+TEST(Coordinator, GoesOnWithGroupsOfAnEarlierVersionWhileTheyCanBeTrainedInTime) {
+  auto plan = synchronous(9);
+  plan.window = {2, 4, 1};
+  Bench bench(plan);
+  bench.opened_at = PolicyVersion{2};
+  bench.coordinator->start({PolicyVersion{3}, 3, 9, {5, 6, 7, 8}, false});
+  EXPECT_EQ(bench.at_least, (std::vector<std::uint64_t>{2, 2, 3, 3}));
+}
+
+TEST(Coordinator, ARunThatWasSavedAtItsEndIsNotSavedAgain) {
+  Bench bench(synchronous(3));
+  bench.coordinator->start({PolicyVersion{3}, 3, 6, {}, true});
+  bench.settle();
+  EXPECT_TRUE(bench.is_done);
+  EXPECT_TRUE(bench.saved.empty());
+}
+
+TEST(Coordinator, AnUpdateIsReportedBeforeItsCheckpointBegins) {
+  auto plan = synchronous(2);
+  plan.checkpoint_every = 1;
+  Bench bench(plan);
+  bench.on_update = [&] { EXPECT_EQ(std::count(bench.device.asked.begin(), bench.device.asked.end(), "save"), 0); };
+  bench.coordinator->start({});
+  bench.coordinator->group_complete(GroupId{1});
+  bench.coordinator->group_complete(GroupId{2});
+  bench.settle();
+  EXPECT_EQ(bench.updates.size(), 1U);
+  EXPECT_EQ(bench.saved.size(), 1U);
 }
 
 TEST(Coordinator, ASkippedUpdateCountsButKeepsTheVersion) {

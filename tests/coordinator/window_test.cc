@@ -62,9 +62,12 @@ TEST(Window, RandomRunsKeepTheBoundAndNeverBlock) {
     std::uint64_t trained = 0;
     for (std::uint64_t version = 0; version < 20;) {
       while (window.num_free_slots() > 0) {
+        // Opened now, or by an earlier life of the run at a version that still fits.
+        const auto earliest = window.earliest_that_fits(PolicyVersion{version}).value;
+        ASSERT_LE(earliest, version);
         const GroupId id{opened_at.size()};
-        opened_at.push_back(version);
-        window.open(id, id.value - 1, PolicyVersion{version});
+        opened_at.push_back(earliest + random() % (version - earliest + 1));
+        window.open(id, id.value - 1, PolicyVersion{opened_at.back()});
         running.push_back(id);
       }
       const auto chosen = window.choose(PolicyVersion{version});

@@ -116,6 +116,9 @@ struct Gateway {
   std::string tls_private_key;
   std::string tool_parser = "auto";
   std::string reasoning_parser = "auto";
+  bool exact_serving = false;
+  bool keep_reasoning = false;
+  bool control_tokens_in_text = false;
   template <class V> void describe(V& v) {
     v("listen", listen, Rule{.help = "host:port; port 0 takes a free one and logs it.", .is_required = true});
     v("unscoped", unscoped, Rule{.help = "Calls outside any rollout: served (never trained) or refused.", .one_of = {"serve", "refuse"}});
@@ -139,15 +142,28 @@ struct Gateway {
     v("tls_private_key", tls_private_key, Rule{.help = "PEM file of the certificate's key.", .is_path = true});
     v("tool_parser", tool_parser, Rule{.help = "How the model writes tool calls, under vLLM's names; auto: as its chat template does. none: replies are text.", .one_of = {"auto", "none", "hermes", "qwen3_coder", "llama3_json", "mistral", "deepseek_v3", "deepseek_v31", "glm45", "glm47", "pythonic", "llama4_pythonic"}});
     v("reasoning_parser", reasoning_parser, Rule{.help = "Whether text in <think> tags at a reply's start is told apart; auto: if the chat template knows the tags.", .one_of = {"auto", "none", "think"}});
+    v("exact_serving", exact_serving, Rule{.help = "A request goes on from an earlier reply only if its rendering repeats that reply byte for byte; otherwise form may differ: blanks, rewritten tool arguments, an empty thinking block."});
+    v("keep_reasoning", keep_reasoning, Rule{.help = "Keep a reply's reasoning in the prompts that go on from it though the harness or the chat template drops it. Training then sees what deployment may not."});
+    v("control_tokens_in_text", control_tokens_in_text, Rule{.help = "Encode special-token strings within messages as control tokens; otherwise they are text."});
   }
 };
 
 struct Samples {
   std::string merge = "trajectory";
-  bool journal = true;
+  std::string durability = "normal";
+  std::uint32_t prompt_tokens_max = 0;
+  std::uint32_t reply_tokens_max = 0;
+  std::uint32_t row_tokens_max = 0;
+  double undelivered_share_alarm = 0.05;
+  std::uint32_t retention_days = 0;
   template <class V> void describe(V& v) {
     v("merge", merge, Rule{.help = "A row per branch (trajectory) or per call (transition).", .one_of = {"trajectory", "transition"}});
-    v("journal", journal, Rule{.help = "Keep every call, reward and end in the run's journal."});
+    v("durability", durability, Rule{.help = "Of the run's journal of calls, rewards and ends. normal: written before a call's last byte is sent, so that no kill loses it; strict: on the disk too, so that no power cut does; off: no journal, no --resume.", .one_of = {"normal", "strict", "off"}});
+    v("prompt_tokens_max", prompt_tokens_max, Rule{.help = "Replies to longer prompts are not trained, and counted; 0: no limit."});
+    v("reply_tokens_max", reply_tokens_max, Rule{.help = "Longer replies are not trained, and counted; 0: no limit."});
+    v("row_tokens_max", row_tokens_max, Rule{.help = "Of a training row. A branch ends at its last call whose prompt and reply fit; longer ones are not trained, and counted. 0: no limit."});
+    v("undelivered_share_alarm", undelivered_share_alarm, Rule{.help = "Warn when more than this share of an update's sampled tokens never reached their client; 1: never.", .min = 0, .max = 1});
+    v("retention_days", retention_days, Rule{.help = "Prompts and replies of trained rollouts are removed from the journal when they are older; 0: kept as long as the run's folder."});
   }
 };
 

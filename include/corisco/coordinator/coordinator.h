@@ -38,11 +38,18 @@ struct Progress {
   std::uint64_t updates_done = 0;
   std::uint64_t next_occurrence = 0;
   std::vector<std::uint64_t> occurrences_to_redo;   // drawn before, trained never
+  bool is_saved = false;                 // a checkpoint of exactly this state is there
+};
+
+struct OpenedGroup {
+  GroupId id;
+  PolicyVersion opened_at;               // the current version, or an earlier one
 };
 
 struct CoordinatorPorts {
-  // Opens the group of this task; its completion comes back through group_complete().
-  std::function<Result<GroupId>(std::uint64_t task_occurrence)> open_group;
+  // Opens the group of this task, or goes on with what a resumed run has of it if that was opened at
+  // version opened_at_least or later; its completion comes back through group_complete(), never at once.
+  std::function<Result<OpenedGroup>(std::uint64_t task_occurrence, PolicyVersion opened_at_least)> open_group;
   // Runs all held-out rollouts; done when the last one has ended.
   std::function<void(PolicyVersion, std::function<void()> done)> evaluate;
   std::function<void(const UpdateReport&, const PhaseSeconds&, const std::vector<GroupId>&)> on_update;
@@ -58,8 +65,6 @@ class Coordinator {
               metrics::Registry& metrics, Plan plan, CoordinatorPorts ports);
 
   void start(const Progress& from);
-  // A group that is complete already, from the journal of a resumed run. Before start().
-  void adopt_group(GroupId id, std::uint64_t task_occurrence, PolicyVersion opened_at);
   // All siblings of a group have ended, and the device can take it.
   void group_complete(GroupId id);
   // By hand: requests wait and no update starts until set_paused(false).
@@ -73,7 +78,6 @@ class Coordinator {
   std::uint64_t updates_done() const { return updates_done_; }
   std::uint32_t num_groups_complete() const { return window_.num_complete(); }
   std::uint32_t num_groups_active() const { return window_.num_active(); }
-  std::uint32_t num_free_slots() const { return window_.num_free_slots(); }
   bool is_paused() const { return is_paused_; }
   bool is_evaluating() const { return is_evaluating_; }
 
@@ -92,7 +96,6 @@ class Coordinator {
   void finish_run();
   bool is_over() const;
 
-  boost::asio::io_context& io_;
   const Clock& clock_;
   Gate& gate_;
   Device& device_;
@@ -107,7 +110,7 @@ class Coordinator {
   PolicyVersion version_;
   std::uint64_t updates_done_ = 0;
   std::uint64_t next_occurrence_ = 0;
-  std::uint64_t opened_for_updates_ = 0; // groups opened or adopted that updates have not consumed yet
+  std::uint64_t opened_for_updates_ = 0; // groups opened that updates have not consumed yet
   std::vector<std::uint64_t> occurrences_to_redo_;
   std::vector<GroupId> in_update_;
   std::int64_t evaluated_at_ = -1;       // updates done at the last evaluation

@@ -35,6 +35,10 @@ class Window {
   // How many groups may be opened now.
   std::uint32_t num_free_slots() const;
   void open(GroupId id, std::uint64_t task_occurrence, PolicyVersion version);
+  // The oldest version at which a group that is opened now may have been opened already (by an earlier
+  // life of the run), so that the open groups can all still be trained in time: (1) after an update is
+  //     for every h >= 0:  #{open groups, deadline <= V + h}  <=  (h + 1) * B      before it.
+  PolicyVersion earliest_that_fits(PolicyVersion version) const;
   void complete(GroupId id);
   // The groups of the update that version would make, by task occurrence; none: wait.
   std::optional<std::vector<GroupId>> choose(PolicyVersion version) const;

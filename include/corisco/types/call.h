@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "corisco/base/id.h"
+#include "corisco/types/shared_prefix.h"
 
 namespace corisco {
 using TokenId = std::int32_t;
@@ -36,6 +37,37 @@ enum class FinishReason : std::uint8_t {
 };
 const char* to_string(FinishReason reason);
 
+// What became of a call.
+enum class CallState : std::uint8_t {
+  used,        // an ordinary one
+  superseded,  // its reply never arrived, and the request was made again: the retry was sampled anew
+  aborted,     // it ended before its reply did: the client left, the rollout ended, the engine failed
+  side,        // beside the task: a title, a topic, a memory
+};
+const char* to_string(CallState state);
+
+// Why a call began a branch instead of going on from an earlier call. The first list is decided where
+// prompts are made, by what differs from the nearest earlier call; the second where rows are.
+enum class SplitCause : std::uint8_t {
+  none,                 // it goes on from an earlier call
+  first,                // there was none
+  new_conversation,     // other messages from the first one after the system prompt on: a sub-agent's
+  system_changed,
+  tools_changed,
+  history_dropped,      // earlier messages are gone: compaction
+  history_changed,      // an earlier message that is not a reply reads otherwise
+  reply_changed,        // a reply came back with another meaning
+  reasoning_dropped,    // by the harness or by the chat template
+  template_changed,     // the same messages, rendered otherwise: other template arguments, a rewritten past
+  stop_string,          // the reply was cut by a stop string: how it would have ended is not known
+  exact_serving,        // a harmless difference, while gateway.exact_serving is on
+  // ---
+  prefix_changed,       // no earlier call's tokens are a prefix of its prompt, for a cause not recorded
+  forked,               // it goes on from a call that another one goes on from already
+  temperature_changed,  // it goes on from a call whose logprobs were taken at another temperature
+};
+const char* to_string(SplitCause cause);
+
 // What the engine samples under. In training it comes from the run's config alone.
 // Temperatures below are greedy: the most probable token is taken, and logprobs are those at 1.
 inline constexpr float kGreedyBelow = 1e-5F;
@@ -60,15 +92,22 @@ struct Call {
   AttemptKey attempt;
   std::uint32_t turn = 0;             // index of the request in its attempt, from 0
   std::uint32_t choice = 0;           // index among the n choices of the request
-  std::vector<TokenId> prompt_ids;
+  SharedPrefix<TokenId> prompt_ids;
   std::vector<SampledToken> tokens;
   FinishReason finish = FinishReason::stop;
   float temperature = 1.0F;           // that the logprobs were taken at
   bool is_delivered = false;          // its last byte was written before the peer's close was seen
-  bool is_trainable = true;           // false for greedy draws and side calls
-  std::string request_json;           // messages as the harness sent them, for graders and people
+  bool is_trainable = true;           // false for greedy draws, validation and side calls
+  CallState state = CallState::used;
+  SplitCause split = SplitCause::none;
+  SharedPrefix<char> request_json;    // messages as the harness sent them, for graders and people
   std::string reply_text;             // the reply's text; special tokens show only if it was parsed
   double started_unix_seconds = 0;
   std::vector<std::string> parse_errors;  // of tool calls that the reply wrote badly
+  // An earlier recorded call of the attempt, and how much of it this one begins with: what need not be
+  // stored again. base 0: none.
+  CallId base;
+  std::uint32_t base_tokens = 0;          // first ids of base's prompt_ids followed by its tokens
+  std::uint32_t base_request_bytes = 0;   // first bytes of base's request_json
 };
 }  // namespace corisco

@@ -46,6 +46,7 @@ struct TrainGroup {
 // Ordered by task occurrence, never by arrival.
 struct TrainBatch {
   std::vector<TrainGroup> groups;
+  double undelivered_share = 0;              // of the tokens sampled for it, those that reached nobody whole
 };
 
 // What one published update did; the source of metrics.jsonl and of the progress line.
@@ -61,6 +62,8 @@ struct UpdateReport {
   double kl_reference = 0;                   // mean k3 against the initial weights; 0 when off
   double mismatch_mean = 0, mismatch_max = 0;  // |trainer - engine| logprob, age-0 tokens, before the step
   double policy_age_mean = 0, policy_age_max = 0;  // in versions, per trained token
+  double undelivered_share = 0;              // of the sampled tokens, those that reached nobody whole
   bool was_skipped = false;                  // nothing to learn from, or a non-finite gradient
+  std::uint64_t weights_checksum = 0;        // of the weights after it; 0 of a skipped one, which left them alone
 };
 }  // namespace corisco
