@@ -3,37 +3,51 @@
 
 Needs torch, transformers and safetensors; the build and the tests do not. Usage:
     model.py tests/model/golden [FOLDER_OF_SMOLLM2_135M_INSTRUCT]
-Each variant is a tiny random Llama in bfloat16 files, computed in float32: logits of one sequence,
-and for some the gradients of the mean cross entropy of the next token.
+Each variant is a tiny random decoder in bfloat16 files, computed in float32: logits of one sequence,
+the log-probability of each next token, and for some the gradients of its mean cross entropy.
 """
 import json
 import pathlib
 import sys
 
 import torch
+import transformers
 from safetensors.torch import save_file
-from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
+from transformers import AutoModelForCausalLM
 
 IDS = [5, 17, 80, 3, 3, 41, 95, 0, 62, 17, 80, 9, 28, 77, 51, 6, 90, 33, 12, 70, 4, 58, 21, 1]
 # Angles of four pairs with wavelengths 6, 20, 63 and 199: every branch of the scalings is met.
 BASE = dict(vocab_size=96, hidden_size=32, intermediate_size=48, num_hidden_layers=2,
             num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=128,
             rms_norm_eps=1e-5, eos_token_id=1, bos_token_id=0, pad_token_id=None)
+EXPERTS = dict(num_experts=6, num_experts_per_tok=2, moe_intermediate_size=12, head_dim=10)
 
 
 def rope(kind, **options):
     return dict(rope_parameters=dict(rope_type=kind, rope_theta=100.0, **options))
 
 
+# Architecture, what differs from BASE, and whether gradients are wanted.
 VARIANTS = {
-    "tied": (dict(tie_word_embeddings=True), True),
-    "untied_biased": (dict(tie_word_embeddings=False, attention_bias=True, mlp_bias=True), True),
-    "one_kv_head": (dict(num_key_value_heads=1, tie_word_embeddings=True), False),
-    "linear": (rope("linear", factor=4.0), False),
-    "llama3": (rope("llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
-                    original_max_position_embeddings=32), False),
-    "yarn": (rope("yarn", factor=4.0, beta_fast=4.0, beta_slow=1.0,
-                  original_max_position_embeddings=32), False),
+    "tied": ("Llama", dict(tie_word_embeddings=True), True),
+    "untied_biased": ("Llama", dict(tie_word_embeddings=False, attention_bias=True, mlp_bias=True), True),
+    "one_kv_head": ("Llama", dict(num_key_value_heads=1, tie_word_embeddings=True), False),
+    "linear": ("Llama", rope("linear", factor=4.0), False),
+    "llama3": ("Llama", rope("llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+                             original_max_position_embeddings=32), False),
+    "yarn": ("Llama", rope("yarn", factor=4.0, beta_fast=4.0, beta_slow=1.0,
+                           original_max_position_embeddings=32), False),
+    "mistral": ("Mistral", dict(sliding_window=None), False),
+    "mistral_window": ("Mistral", dict(sliding_window=7), True),
+    "qwen2": ("Qwen2", dict(tie_word_embeddings=True), True),
+    "qwen2_window": ("Qwen2", dict(use_sliding_window=True, sliding_window=5, max_window_layers=1), True),
+    "qwen3": ("Qwen3", dict(head_dim=16), True),
+    "qwen3_biased": ("Qwen3", dict(head_dim=12, tie_word_embeddings=True, attention_bias=True), True),
+    "qwen3_window": ("Qwen3", dict(head_dim=16, use_sliding_window=True, sliding_window=6,
+                                   layer_types=["sliding_attention", "full_attention"]), False),
+    "qwen3_moe": ("Qwen3Moe", dict(EXPERTS, norm_topk_prob=True, num_hidden_layers=3, mlp_only_layers=[1]), True),
+    "qwen3_moe_sparse_step": ("Qwen3Moe", dict(EXPERTS, norm_topk_prob=False, decoder_sparse_step=2,
+                                               use_sliding_window=True, sliding_window=9), True),
 }
 
 
@@ -45,26 +59,61 @@ def randomise(model):
         parameter.data = value.to(torch.bfloat16).float()
 
 
-def write_variant(folder, options, with_gradients):
-    model = LlamaForCausalLM(LlamaConfig(**{**BASE, **options}, attn_implementation="eager"))
-    randomise(model)
+def by_file_name(name, tensor):
+    """transformers keeps the experts of a layer in one tensor; files hold each one's projections."""
+    prefix, _, kind = name.rpartition(".experts.")
+    if not prefix:
+        return {name: tensor}
+    if kind == "down_proj":
+        return {f"{prefix}.experts.{i}.down_proj.weight": part for i, part in enumerate(tensor)}
+    parts = [expert.chunk(2) for expert in tensor]
+    return {f"{prefix}.experts.{i}.{projection}_proj.weight": part
+            for i, pair in enumerate(parts) for projection, part in zip(("gate", "up"), pair)}
+
+
+def named(model, pick, prefix=""):
+    return {prefix + file_name: part.contiguous().clone()
+            for name, parameter in model.named_parameters()
+            for file_name, part in by_file_name(name, pick(parameter)).items()}
+
+
+def write_config(model, architecture, folder):
+    kept = ("sliding_window",)  # where null means something
+    fields = model.config.to_dict().items()
+    config = {k: v for k, v in fields if (v not in (None, "") or k in kept) and "label" not in k}
+    config["dtype"] = "bfloat16"
+    config["architectures"] = [architecture + "ForCausalLM"]
+    (folder / "config.json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")
+
+
+def write_variant(folder, architecture, options, with_gradients):
+    config = getattr(transformers, architecture + "Config")(**{**BASE, **options})
+    model = getattr(transformers, architecture + "ForCausalLM")._from_config(config, attn_implementation="eager")
+    randomise(model.float())
     folder.mkdir(parents=True, exist_ok=True)
     ids = torch.tensor([IDS])
     logits = model(ids).logits[0]
+    logprobs = logits.log_softmax(-1)[:-1].gather(1, ids[0, 1:, None])[:, 0]
     loss = torch.nn.functional.cross_entropy(logits[:-1], ids[0, 1:])
     loss.backward()
     expected = {"ids": ids[0].float(), "logits": logits.detach().contiguous(),
-                "loss": loss.detach().reshape(1)}
+                "logprobs": logprobs.detach(), "loss": loss.detach().reshape(1)}
     if with_gradients:
-        expected |= {"grad." + name: p.grad.contiguous() for name, p in model.named_parameters()}
+        expected |= named(model, lambda parameter: parameter.grad, "grad.")
     save_file(expected, folder / "expected.safetensors")
-    fields = model.config.to_dict().items()
-    config = {k: v for k, v in fields if v not in (None, "") and "label" not in k}
-    config["dtype"] = "bfloat16"
-    config["architectures"] = ["LlamaForCausalLM"]
-    (folder / "config.json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")
-    weights = {name: p.detach().to(torch.bfloat16).contiguous() for name, p in model.named_parameters()}
+    write_config(model, architecture, folder)
+    weights = named(model, lambda parameter: parameter.detach().to(torch.bfloat16))
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    check_folder(folder, ids, expected["logits"])
+
+
+def check_folder(folder, ids, logits):
+    """What was written is what transformers itself reads."""
+    again = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
+    with torch.no_grad():
+        difference = (again(ids).logits[0] - logits).abs().max().item()
+    if difference > 0:
+        sys.exit(f"{folder}: transformers reads it back with logits that differ by {difference}")
 
 
 def write_real(folder, path):
@@ -83,7 +132,7 @@ def write_real(folder, path):
 if __name__ == "__main__":
     torch.set_num_threads(1)
     golden = pathlib.Path(sys.argv[1])
-    for name, (options, with_gradients) in VARIANTS.items():
-        write_variant(golden / name, options, with_gradients)
+    for name, (architecture, options, with_gradients) in VARIANTS.items():
+        write_variant(golden / name, architecture, options, with_gradients)
     if len(sys.argv) > 2:
         write_real(sys.argv[2], golden / "smollm2_135m_instruct.json")

@@ -47,15 +47,15 @@ void write_cache(const HeadShape& heads, const at::Tensor& qkv, const CpuPass& p
   }
 }
 
-kernels::Attention attention_call(const HeadShape& heads, const at::Tensor& qkv, const CpuPass& pass,
+kernels::Attention attention_call(const HeadShape& heads, const at::Tensor& qkv, const PlannedKeys& keys,
                                   const at::Tensor& output) {
   return {.queries = qkv.const_data_ptr(),
           .keys = byte_at(qkv, heads.query_width()),
           .values = byte_at(qkv, heads.query_width() + heads.kv_width()),
           .query_stride = qkv.size(1),
           .kv_stride = qkv.size(1),
-          .begin = pass.plan.begin.data(),
-          .spans = pass.plan.spans.data(),
+          .begin = keys.plan.begin.data(),
+          .spans = keys.plan.spans.data(),
           .num_heads = heads.num_heads,
           .num_kv_heads = heads.num_kv_heads,
           .head_dim = heads.head_dim,
@@ -63,40 +63,42 @@ kernels::Attention attention_call(const HeadShape& heads, const at::Tensor& qkv,
           .output = output.mutable_data_ptr()};
 }
 
-std::int64_t scratch_floats(const HeadShape& heads, const CpuPass& pass) {
-  return kernels::scratch_floats(pass.row_keys_max, heads.num_heads, heads.num_kv_heads, heads.head_dim);
+std::int64_t scratch_floats(const HeadShape& heads, const PlannedKeys& keys) {
+  return kernels::scratch_floats(keys.row_keys_max, heads.num_heads, heads.num_kv_heads, heads.head_dim);
 }
 
-void run_attention(const HeadShape& heads, const CpuPass& pass, const kernels::Attention& call,
+void run_attention(const HeadShape& heads, const PlannedKeys& keys, const kernels::Attention& call,
                    std::int64_t rows, kernels::Storage storage) {
   const auto kernel = table(storage).attend;
-  parallel_tasks(rows * heads.num_kv_heads, 2 * pass.num_keys * heads.query_width(),
-                 scratch_floats(heads, pass), [&](std::int64_t task, float* scratch) {
+  parallel_tasks(rows * heads.num_kv_heads, 2 * keys.num_keys * heads.query_width(),
+                 scratch_floats(heads, keys), [&](std::int64_t task, float* scratch) {
                    kernel(call, task / heads.num_kv_heads, task % heads.num_kv_heads, scratch);
                  });
 }
 
 at::Tensor cached_attention(const HeadShape& heads, const at::Tensor& qkv, const CpuPass& pass,
-                            KvStore& cache, std::size_t layer) {
+                            KvStore& cache, const AttentionLayer& layer) {
+  const PlannedKeys& keys = pass.keys(layer.is_sliding);
   rotate(heads, qkv, pass, 1.0F);
-  write_cache(heads, qkv, pass, cache.keys[layer], cache.values[layer]);
+  write_cache(heads, qkv, pass, cache.keys[layer.index], cache.values[layer.index]);
   at::Tensor output = at::empty({qkv.size(0), heads.query_width()}, qkv.options());
-  kernels::Attention call = attention_call(heads, qkv, pass, output);
-  call.keys = cache.keys[layer].const_data_ptr();
-  call.values = cache.values[layer].const_data_ptr();
+  kernels::Attention call = attention_call(heads, qkv, keys, output);
+  call.keys = cache.keys[layer.index].const_data_ptr();
+  call.values = cache.values[layer.index].const_data_ptr();
   call.kv_stride = heads.kv_width();
-  run_attention(heads, pass, call, qkv.size(0), storage_of(qkv));
+  run_attention(heads, keys, call, qkv.size(0), storage_of(qkv));
   return output;
 }
 
 // log_sums: [T, Hq], or undefined where no backward follows.
-at::Tensor pass_attention(const HeadShape& heads, const at::Tensor& qkv, const CpuPass& pass,
+at::Tensor pass_attention(const HeadShape& heads, const at::Tensor& qkv, const CpuPass& pass, bool is_sliding,
                           const at::Tensor& log_sums) {
+  const PlannedKeys& keys = pass.keys(is_sliding);
   rotate(heads, qkv, pass, 1.0F);
   at::Tensor output = at::empty({qkv.size(0), heads.query_width()}, qkv.options());
-  kernels::Attention call = attention_call(heads, qkv, pass, output);
+  kernels::Attention call = attention_call(heads, qkv, keys, output);
   if (log_sums.defined()) call.log_sums = log_sums.mutable_data_ptr<float>();
-  run_attention(heads, pass, call, qkv.size(0), storage_of(qkv));
+  run_attention(heads, keys, call, qkv.size(0), storage_of(qkv));
   return output;
 }
 
@@ -108,16 +110,18 @@ void add_chunks(const at::Tensor& chunks, const at::Tensor& result, std::int64_t
 }
 
 at::Tensor run_gradient(const HeadShape& heads, const at::Tensor& qkv, const at::Tensor& output,
-                        const at::Tensor& log_sums, const at::Tensor& output_gradient, const CpuPass& pass) {
+                        const at::Tensor& log_sums, const at::Tensor& output_gradient, const CpuPass& pass,
+                        bool is_sliding) {
+  const PlannedKeys& keys = pass.keys(is_sliding);
   const std::int64_t rows = qkv.size(0), dim = heads.head_dim, num_kv = heads.num_kv_heads;
   const std::int64_t num_chunks = rows < 64 ? 1 : kGradientChunks;
   at::Tensor result = at::empty_like(qkv);
   const at::Tensor key_chunks = at::zeros({num_chunks, num_kv, rows, dim}, at::kFloat);
   const at::Tensor value_chunks = at::zeros({num_chunks, num_kv, rows, dim}, at::kFloat);
-  kernels::Attention call = attention_call(heads, qkv, pass, output);
+  kernels::Attention call = attention_call(heads, qkv, keys, output);
   call.log_sums = log_sums.mutable_data_ptr<float>();
   const auto kernel = table(storage_of(qkv)).attend_gradient;
-  parallel_tasks(num_chunks * num_kv, 4 * pass.num_keys * heads.query_width(), scratch_floats(heads, pass),
+  parallel_tasks(num_chunks * num_kv, 4 * keys.num_keys * heads.query_width(), scratch_floats(heads, keys),
                  [&](std::int64_t task, float* scratch) {
                    const std::int64_t chunk = task / num_kv;
                    const kernels::AttentionGradient gradient{
@@ -138,17 +142,18 @@ at::Tensor run_gradient(const HeadShape& heads, const at::Tensor& qkv, const at:
 }  // namespace
 
 at::Tensor cpu_attention(const HeadShape& heads, const at::Tensor& qkv, const std::shared_ptr<CpuPass>& pass,
-                         KvStore* cache, std::size_t layer) {
+                         KvStore* cache, const AttentionLayer& layer) {
   if (cache != nullptr) return cached_attention(heads, qkv, *pass, *cache, layer);
-  if (!at::GradMode::is_enabled()) return pass_attention(heads, qkv, *pass, {});
-  // qkv is rotated in place: the linear that made it does not need it for its own backward.
+  const bool is_sliding = layer.is_sliding;
+  if (!at::GradMode::is_enabled()) return pass_attention(heads, qkv, *pass, is_sliding, {});
+  // qkv is rotated in place: what made it does not need it for its own backward.
   return record({qkv}, [&]() -> Recorded {
     const at::Tensor log_sums = at::empty({qkv.size(0), heads.num_heads}, at::kFloat);
-    at::Tensor output = pass_attention(heads, qkv, *pass, log_sums);
+    at::Tensor output = pass_attention(heads, qkv, *pass, is_sliding, log_sums);
     return {.outputs = {output},
             .saved = {qkv, output, log_sums},
-            .backward = [heads, pass](const Tensors& saved, const Tensors& gradients) -> Tensors {
-              return {run_gradient(heads, saved[0], saved[1], saved[2], gradients[0].contiguous(), *pass)};
+            .backward = [heads, pass, is_sliding](const Tensors& saved, const Tensors& gradients) -> Tensors {
+              return {run_gradient(heads, saved[0], saved[1], saved[2], gradients[0].contiguous(), *pass, is_sliding)};
             }};
   })[0];
 }

@@ -17,6 +17,7 @@
 #include "model/linear.h"
 #include "model/parallel.h"
 #include "model/recorded.h"
+#include "model/window.h"
 
 namespace corisco::model {
 namespace {
@@ -153,18 +154,10 @@ class CpuOps final : public Ops {
       : options_(std::move(options)), products_(std::make_shared<Products>(options_.tile_rows)) {}
 
   std::shared_ptr<Pass> begin(const ForwardInput& input) const override {
-    auto pass = std::make_shared<CpuPass>();
-    pass->plan = input.attention;
+    auto pass = std::make_shared<CpuPass>(input.attention);
+    if (options_.sliding_window > 0) pass->last.emplace(last_keys(input.attention, options_.sliding_window));
     pass->angles = rope_angles(options_.rope, input.positions);
     pass->slots = input.slots;
-    for (std::size_t t = 0; t < input.token_ids.size(); ++t) {
-      std::int64_t keys = 0;
-      for (std::int32_t s = pass->plan.begin[t]; s < pass->plan.begin[t + 1]; ++s) {
-        keys += pass->plan.spans[static_cast<std::size_t>(s)].length;
-      }
-      pass->num_keys += keys;
-      pass->row_keys_max = std::max(pass->row_keys_max, keys);
-    }
     return pass;
   }
 
@@ -200,8 +193,13 @@ class CpuOps final : public Ops {
     })[0];
   }
 
+  at::Tensor norm_heads(const at::Tensor& qkv, const at::Tensor& query_weight,
+                        const at::Tensor& key_weight) const override {
+    return cpu_norm_heads(options_.heads, options_.norm_epsilon, qkv, query_weight, key_weight);
+  }
+
   at::Tensor attention(const at::Tensor& qkv, const std::shared_ptr<Pass>& pass, KvStore* cache,
-                       std::size_t layer) const override {
+                       const AttentionLayer& layer) const override {
     return cpu_attention(options_.heads, qkv, std::static_pointer_cast<CpuPass>(pass), cache, layer);
   }
 
@@ -222,6 +220,17 @@ class CpuOps final : public Ops {
   const std::shared_ptr<Products> products_;  // shared with the backwards that compute logits again
 };
 }  // namespace
+
+PlannedKeys::PlannedKeys(AttentionPlan given) : plan(std::move(given)) {
+  for (std::size_t t = 0; t + 1 < plan.begin.size(); ++t) {
+    std::int64_t keys = 0;
+    for (std::int32_t s = plan.begin[t]; s < plan.begin[t + 1]; ++s) {
+      keys += plan.spans[static_cast<std::size_t>(s)].length;
+    }
+    num_keys += keys;
+    row_keys_max = std::max(row_keys_max, keys);
+  }
+}
 
 std::unique_ptr<Ops> make_cpu_ops(OpsOptions options) { return std::make_unique<CpuOps>(std::move(options)); }
 }  // namespace corisco::model

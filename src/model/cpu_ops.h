@@ -1,17 +1,27 @@
 // The CPU's operations: our kernels. Internal to the model.
 #pragma once
+#include <optional>
+
 #include "model/kernels/table.h"
 #include "model/linear.h"
 #include "model/ops.h"
 
 namespace corisco::model {
-// The plan is copied: the backward needs it after the input is gone.
-struct CpuPass final : Pass {
+// A plan and what its loops need to know beforehand. Copied: the backward needs it after the input is gone.
+struct PlannedKeys {
+  explicit PlannedKeys(AttentionPlan given);
   AttentionPlan plan;
-  RopeAngles angles;
-  std::vector<std::int64_t> slots;
   std::int64_t num_keys = 0;  // over all rows
   std::int64_t row_keys_max = 0;
+};
+
+struct CpuPass final : Pass {
+  explicit CpuPass(const AttentionPlan& plan) : all(plan) {}
+  PlannedKeys all;
+  std::optional<PlannedKeys> last;  // of the layers that slide
+  RopeAngles angles;
+  std::vector<std::int64_t> slots;
+  const PlannedKeys& keys(bool is_sliding) const { return is_sliding ? *last : all; }
 };
 
 inline kernels::Storage storage_of(const at::Tensor& tensor) {
@@ -20,7 +30,10 @@ inline kernels::Storage storage_of(const at::Tensor& tensor) {
 
 // Attention with its autograd; see Ops::attention.
 at::Tensor cpu_attention(const HeadShape& heads, const at::Tensor& qkv, const std::shared_ptr<CpuPass>& pass,
-                         KvStore* cache, std::size_t layer);
+                         KvStore* cache, const AttentionLayer& layer);
+// See Ops::norm_heads.
+at::Tensor cpu_norm_heads(const HeadShape& heads, float epsilon, const at::Tensor& qkv, const at::Tensor& query_weight,
+                          const at::Tensor& key_weight);
 // See Ops::selected_logprobs.
 at::Tensor cpu_selected_logprobs(const std::shared_ptr<Products>& products, const at::Tensor& hidden,
                                  const at::Tensor& head, const std::vector<std::int64_t>& targets,

@@ -4,7 +4,7 @@
 #include "corisco/base/assert.h"
 #include "corisco/base/strings.h"
 #include "model/linear.h"
-#include "model/llama.h"
+#include "model/transformer.h"
 
 namespace corisco::model {
 namespace {
@@ -27,15 +27,11 @@ std::string option_problem(const DecoderConfig& config, const config::Model& opt
   return "";
 }
 
-// One weight of each shape; the head and the layers' differ, the layers among themselves do not.
-// In float32 our own product keeps the promise by construction.
-std::string deterministic_problem(const LlamaWeights& weights) {
+// One weight of each shape. In float32 our own product keeps the promise by construction.
+std::string deterministic_problem(const DecoderWeights& weights) {
   if (weights.head.scalar_type() == at::kFloat) return "";
-  std::vector<at::Tensor> tensors{weights.head};
-  const auto& layer = weights.layers.front();
-  tensors.insert(tensors.end(), {layer.qkv, layer.attention_output, layer.gate_up, layer.down});
   std::set<std::vector<std::int64_t>> shapes;
-  for (const auto& tensor : tensors) {
+  for (const auto& tensor : linear_weights(weights)) {
     if (!shapes.insert(tensor.sizes().vec()).second) continue;
     if (const std::string problem = tile_problem(tensor.detach(), kTileRows); !problem.empty())
       return problem;
@@ -50,7 +46,7 @@ Result<std::unique_ptr<Decoder>> Decoder::load(const std::string& folder, const 
   if (const std::string problem = option_problem(config, options, deterministic); !problem.empty()) {
     return Error{Code::invalid_argument, problem};
   }
-  LlamaWeights weights = allocate_weights(config, chosen_type(options.dtype, options.device), options.device);
+  DecoderWeights weights = allocate_weights(config, chosen_type(options.dtype, options.device), options.device);
   CORISCO_CHECK(load_weights(folder, config, weights));
   if (deterministic) {
     if (const std::string problem = deterministic_problem(weights); !problem.empty()) {
@@ -60,17 +56,17 @@ Result<std::unique_ptr<Decoder>> Decoder::load(const std::string& folder, const 
   }
   const OpsKind kind = options.device == "cpu" ? OpsKind::own_kernels : OpsKind::aten;
   return std::unique_ptr<Decoder>(
-      std::make_unique<LlamaDecoder>(std::move(config), std::move(weights), kind, deterministic));
+      std::make_unique<Transformer>(std::move(config), std::move(weights), kind, deterministic));
 }
 
 std::unique_ptr<Decoder> Decoder::random(const DecoderConfig& config, const std::string& dtype,
                                          bool deterministic, std::uint64_t seed) {
-  LlamaWeights weights = allocate_weights(config, chosen_type(dtype, "cpu"), "cpu");
+  DecoderWeights weights = allocate_weights(config, chosen_type(dtype, "cpu"), "cpu");
   randomise_weights(config, weights, seed);
   if (deterministic) {
     const std::string problem = deterministic_problem(weights);
     CORISCO_ASSERT(problem.empty(), problem);
   }
-  return std::make_unique<LlamaDecoder>(config, std::move(weights), OpsKind::own_kernels, deterministic);
+  return std::make_unique<Transformer>(config, std::move(weights), OpsKind::own_kernels, deterministic);
 }
 }  // namespace corisco::model

@@ -23,11 +23,18 @@ struct HeadShape {
 struct OpsOptions {
   HeadShape heads;
   RopeFrequencies rope;
+  std::int64_t sliding_window = 0;
   float norm_epsilon = 1e-5F;
   std::int64_t tile_rows = 0;  // rows of each product of a linear; 0: all at once
 };
 
-// What the layers of one pass share: angles, the attention plan in the form of the device.
+struct AttentionLayer {
+  std::size_t index = 0;    // of its keys and values in a cache
+  bool is_sliding = false;
+};
+
+// What the layers of one pass share: angles, the attention plan in the form of the device,
+// and the one of the layers that slide.
 struct Pass {
   virtual ~Pass() = default;
 };
@@ -48,9 +55,13 @@ class Ops {
   virtual Normed norm(const at::Tensor& hidden, const at::Tensor& addend, const at::Tensor& weight) const = 0;
   // x weight^T + bias; bias may be undefined.
   virtual at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) const = 0;
+  // Each query and key head of qkv [T, qkv_width] by its own norm; the weights are [D]. Without grad
+  // mode qkv is overwritten.
+  virtual at::Tensor norm_heads(const at::Tensor& qkv, const at::Tensor& query_weight,
+                                const at::Tensor& key_weight) const = 0;
   // qkv [T, qkv_width], overwritten -> [T, query_width]. cache: null, or where keys and values go.
   virtual at::Tensor attention(const at::Tensor& qkv, const std::shared_ptr<Pass>& pass, KvStore* cache,
-                               std::size_t layer) const = 0;
+                               const AttentionLayer& layer) const = 0;
   virtual at::Tensor swiglu(const at::Tensor& gate_up) const = 0;  // [T, 2 I] -> [T, I]
   virtual at::Tensor selected_logprobs(const at::Tensor& hidden, const at::Tensor& head,
                                        const std::vector<std::int64_t>& targets, float temperature) const = 0;

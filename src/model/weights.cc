@@ -16,8 +16,9 @@ struct Widths {
       : hidden(config.hidden_size),
         query(config.num_heads * config.head_dim),
         kv(config.num_kv_heads * config.head_dim),
-        mlp(config.intermediate_size) {}
-  std::int64_t hidden, query, kv, mlp;
+        mlp(config.intermediate_size),
+        expert(config.expert_intermediate_size) {}
+  std::int64_t hidden, query, kv, mlp, expert;
 };
 
 // Puts the tensors of one layer into the list: first the weights of a module, then its bias.
@@ -36,48 +37,86 @@ class Views {
   std::vector<NamedTensor>& list_;
 };
 
+void append_mlp(std::int64_t width, std::int64_t hidden, const std::string& prefix, const auto& weights,
+                const at::Tensor& gate_up_bias, const at::Tensor& down_bias, Views& views) {
+  views.part(prefix + "gate_proj", weights.gate_up, gate_up_bias, 0, width);
+  views.part(prefix + "up_proj", weights.gate_up, gate_up_bias, width, width);
+  views.part(prefix + "down_proj", weights.down, down_bias, 0, hidden);
+}
+
 void append_layer(const Widths& widths, const LayerWeights& layer, const std::string& prefix, Views& views) {
   const std::string attention = prefix + "self_attn.", mlp = prefix + "mlp.";
   views.part(attention + "q_proj", layer.qkv, layer.qkv_bias, 0, widths.query);
   views.part(attention + "k_proj", layer.qkv, layer.qkv_bias, widths.query, widths.kv);
   views.part(attention + "v_proj", layer.qkv, layer.qkv_bias, widths.query + widths.kv, widths.kv);
   views.part(attention + "o_proj", layer.attention_output, layer.attention_output_bias, 0, widths.hidden);
-  views.part(mlp + "gate_proj", layer.gate_up, layer.gate_up_bias, 0, widths.mlp);
-  views.part(mlp + "up_proj", layer.gate_up, layer.gate_up_bias, widths.mlp, widths.mlp);
-  views.part(mlp + "down_proj", layer.down, layer.down_bias, 0, widths.hidden);
+  if (layer.query_norm.defined()) {
+    views.whole(attention + "q_norm.weight", layer.query_norm);
+    views.whole(attention + "k_norm.weight", layer.key_norm);
+  }
+  if (layer.router.defined()) {
+    views.whole(mlp + "gate.weight", layer.router);
+    for (std::size_t i = 0; i < layer.experts.size(); ++i) {
+      append_mlp(widths.expert, widths.hidden, cat(mlp, "experts.", i, "."), layer.experts[i], {}, {}, views);
+    }
+  } else {
+    append_mlp(widths.mlp, widths.hidden, mlp, layer, layer.gate_up_bias, layer.down_bias, views);
+  }
   views.whole(prefix + "input_layernorm.weight", layer.attention_norm);
   views.whole(prefix + "post_attention_layernorm.weight", layer.mlp_norm);
 }
 
-LayerWeights allocate_layer(const DecoderConfig& config, const auto& make) {
+void allocate_attention(const DecoderConfig& config, const auto& make, LayerWeights& layer) {
   const Widths widths(config);
-  LayerWeights layer;
-  layer.attention_norm = make({widths.hidden});
   layer.qkv = make({widths.query + 2 * widths.kv, widths.hidden});
-  layer.attention_output = make({widths.hidden, widths.query});
-  if (config.attention_bias) {
-    layer.qkv_bias = make({widths.query + 2 * widths.kv});
-    layer.attention_output_bias = make({widths.hidden});
+  if (config.qkv_bias) layer.qkv_bias = make({widths.query + 2 * widths.kv});
+  if (config.norms_heads) {
+    layer.query_norm = make({config.head_dim});
+    layer.key_norm = make({config.head_dim});
   }
-  layer.mlp_norm = make({widths.hidden});
+  layer.attention_output = make({widths.hidden, widths.query});
+  if (config.attention_output_bias) layer.attention_output_bias = make({widths.hidden});
+}
+
+void allocate_mlp(const DecoderConfig& config, const auto& make, LayerWeights& layer) {
+  const Widths widths(config);
   layer.gate_up = make({2 * widths.mlp, widths.hidden});
   layer.down = make({widths.hidden, widths.mlp});
-  if (config.mlp_bias) {
-    layer.gate_up_bias = make({2 * widths.mlp});
-    layer.down_bias = make({widths.hidden});
+  if (!config.mlp_bias) return;
+  layer.gate_up_bias = make({2 * widths.mlp});
+  layer.down_bias = make({widths.hidden});
+}
+
+// Each expert a leaf of its own: the gradients of those that no token met take no memory traffic.
+void allocate_experts(const DecoderConfig& config, const auto& make, LayerWeights& layer) {
+  const Widths widths(config);
+  layer.router = make({config.num_experts, widths.hidden});
+  for (std::int64_t i = 0; i < config.num_experts; ++i) {
+    layer.experts.push_back({make({2 * widths.expert, widths.hidden}), make({widths.hidden, widths.expert})});
   }
+}
+
+LayerWeights allocate_layer(const DecoderConfig& config, std::size_t index, const auto& make) {
+  LayerWeights layer;
+  layer.attention_norm = make({config.hidden_size});
+  allocate_attention(config, make, layer);
+  layer.mlp_norm = make({config.hidden_size});
+  if (config.has_experts(index)) allocate_experts(config, make, layer);
+  else allocate_mlp(config, make, layer);
   return layer;
 }
 
 // Calls visit(name, tensor) for every tensor of a layer that exists.
 template <class Layer, class Visit>
 void visit_layer(Layer& layer, Visit visit) {
-  const auto defined = [&visit](const char* name, auto& tensor) {
+  const auto defined = [&visit](const std::string& name, auto& tensor) {
     if (tensor.defined()) visit(name, tensor);
   };
   defined("input_layernorm.weight", layer.attention_norm);
   defined("self_attn.qkv_proj.weight", layer.qkv);
   defined("self_attn.qkv_proj.bias", layer.qkv_bias);
+  defined("self_attn.q_norm.weight", layer.query_norm);
+  defined("self_attn.k_norm.weight", layer.key_norm);
   defined("self_attn.o_proj.weight", layer.attention_output);
   defined("self_attn.o_proj.bias", layer.attention_output_bias);
   defined("post_attention_layernorm.weight", layer.mlp_norm);
@@ -85,6 +124,11 @@ void visit_layer(Layer& layer, Visit visit) {
   defined("mlp.gate_up_proj.bias", layer.gate_up_bias);
   defined("mlp.down_proj.weight", layer.down);
   defined("mlp.down_proj.bias", layer.down_bias);
+  defined("mlp.gate.weight", layer.router);
+  for (std::size_t i = 0; i < layer.experts.size(); ++i) {
+    visit(cat("mlp.experts.", i, ".gate_up_proj.weight"), layer.experts[i].gate_up);
+    visit(cat("mlp.experts.", i, ".down_proj.weight"), layer.experts[i].down);
+  }
 }
 
 // Box and Muller 1958, two uniforms per number.
@@ -103,23 +147,25 @@ void fill_normal(const at::Tensor& tensor, float deviation, std::uint64_t key) {
 at::Tensor frozen(const at::Tensor& tensor) { return tensor.defined() ? tensor.detach().clone() : tensor; }
 }  // namespace
 
-LlamaWeights allocate_weights(const DecoderConfig& config, at::ScalarType type, const std::string& device) {
+DecoderWeights allocate_weights(const DecoderConfig& config, at::ScalarType type, const std::string& device) {
   const auto options = at::TensorOptions().dtype(type).device(at::Device(device));
   const auto make = [&options](std::vector<std::int64_t> shape) {
     return at::empty(shape, options).requires_grad_(true);
   };
-  LlamaWeights weights;
+  DecoderWeights weights;
   weights.embedding = make({config.vocab_size, config.hidden_size});
-  for (std::int64_t i = 0; i < config.num_layers; ++i) weights.layers.push_back(allocate_layer(config, make));
+  for (std::int64_t i = 0; i < config.num_layers; ++i) {
+    weights.layers.push_back(allocate_layer(config, static_cast<std::size_t>(i), make));
+  }
   weights.final_norm = make({config.hidden_size});
   weights.head = config.tie_embeddings ? weights.embedding : make({config.vocab_size, config.hidden_size});
   return weights;
 }
 
-std::vector<NamedTensor> fused_parameters(const LlamaWeights& weights) {
+std::vector<NamedTensor> fused_parameters(const DecoderWeights& weights) {
   std::vector<NamedTensor> list{{"model.embed_tokens.weight", weights.embedding}};
   for (std::size_t i = 0; i < weights.layers.size(); ++i) {
-    visit_layer(weights.layers[i], [&](const char* name, const at::Tensor& tensor) {
+    visit_layer(weights.layers[i], [&](const std::string& name, const at::Tensor& tensor) {
       list.push_back({cat("model.layers.", i, ".", name), tensor});
     });
   }
@@ -128,7 +174,7 @@ std::vector<NamedTensor> fused_parameters(const LlamaWeights& weights) {
   return list;
 }
 
-std::vector<NamedTensor> hugging_face_views(const DecoderConfig& config, const LlamaWeights& weights) {
+std::vector<NamedTensor> hugging_face_views(const DecoderConfig& config, const DecoderWeights& weights) {
   std::vector<NamedTensor> list;
   Views views(list);
   views.whole("model.embed_tokens.weight", weights.embedding);
@@ -141,7 +187,19 @@ std::vector<NamedTensor> hugging_face_views(const DecoderConfig& config, const L
   return list;
 }
 
-void randomise_weights(const DecoderConfig& config, LlamaWeights& weights, std::uint64_t seed) {
+std::vector<at::Tensor> linear_weights(const DecoderWeights& weights) {
+  std::vector<at::Tensor> list;
+  for (const auto& layer : weights.layers) {
+    for (const auto& weight : {layer.qkv, layer.attention_output, layer.gate_up, layer.down, layer.router}) {
+      if (weight.defined()) list.push_back(weight);
+    }
+    for (const auto& expert : layer.experts) list.insert(list.end(), {expert.gate_up, expert.down});
+  }
+  list.push_back(weights.head);
+  return list;
+}
+
+void randomise_weights(const DecoderConfig& config, DecoderWeights& weights, std::uint64_t seed) {
   std::uint64_t index = 0;
   for (const auto& [name, tensor] : hugging_face_views(config, weights)) {
     if (ends_with(name, "norm.weight")) tensor.fill_(1);
@@ -151,13 +209,13 @@ void randomise_weights(const DecoderConfig& config, LlamaWeights& weights, std::
   }
 }
 
-LlamaWeights clone_frozen(const LlamaWeights& weights) {
-  LlamaWeights copy = weights;
+DecoderWeights clone_frozen(const DecoderWeights& weights) {
+  DecoderWeights copy = weights;
   copy.embedding = frozen(weights.embedding);
   copy.head = weights.head.is_same(weights.embedding) ? copy.embedding : frozen(weights.head);
   copy.final_norm = frozen(weights.final_norm);
   for (auto& layer : copy.layers) {
-    visit_layer(layer, [](const char*, at::Tensor& tensor) { tensor = frozen(tensor); });
+    visit_layer(layer, [](const std::string&, at::Tensor& tensor) { tensor = frozen(tensor); });
   }
   return copy;
 }

@@ -1,4 +1,4 @@
-// The tensors of a Llama decoder: fused where one product can do, with Hugging Face's names as views.
+// The tensors of a decoder: fused where one product can do, with Hugging Face's names as views.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -10,16 +10,25 @@
 #include "corisco/model/decoder.h"
 
 namespace corisco::model {
+struct ExpertWeights {
+  at::Tensor gate_up;  // [2 I, H]: gate, up
+  at::Tensor down;     // [H, I]
+};
+
+// What a layer does not have is undefined.
 struct LayerWeights {
   at::Tensor attention_norm;                           // [H]
   at::Tensor qkv, qkv_bias;                            // [(Hq + 2 Hkv) D, H]: queries, keys, values
+  at::Tensor query_norm, key_norm;                     // [D]
   at::Tensor attention_output, attention_output_bias;  // [H, Hq D]
   at::Tensor mlp_norm;                                 // [H]
   at::Tensor gate_up, gate_up_bias;                    // [2 I, H]: gate, up
   at::Tensor down, down_bias;                          // [H, I]
+  at::Tensor router;                                   // [E, H]
+  std::vector<ExpertWeights> experts;                  // [E]
 };
 
-struct LlamaWeights {
+struct DecoderWeights {
   at::Tensor embedding;  // [V, H]
   std::vector<LayerWeights> layers;
   at::Tensor final_norm;  // [H]
@@ -27,17 +36,20 @@ struct LlamaWeights {
 };
 
 // Uninitialised, trainable leaves on the device. Must not run under inference mode.
-LlamaWeights allocate_weights(const DecoderConfig& config, at::ScalarType type, const std::string& device);
+DecoderWeights allocate_weights(const DecoderConfig& config, at::ScalarType type, const std::string& device);
 
 // As the optimizer sees them: fused, tied ones once.
-std::vector<NamedTensor> fused_parameters(const LlamaWeights& weights);
+std::vector<NamedTensor> fused_parameters(const DecoderWeights& weights);
 // Views without autograd by Hugging Face name, in a checkpoint's order, tied ones once.
-std::vector<NamedTensor> hugging_face_views(const DecoderConfig& config, const LlamaWeights& weights);
+std::vector<NamedTensor> hugging_face_views(const DecoderConfig& config, const DecoderWeights& weights);
+
+// The weight of every linear, the head's last.
+std::vector<at::Tensor> linear_weights(const DecoderWeights& weights);
 
 // Fills the weights from the folder's safetensors. Every missing, unexpected or misshapen tensor is
 // listed in one error; nothing is filled then.
-Result<void> load_weights(const std::string& folder, const DecoderConfig& config, LlamaWeights& weights);
+Result<void> load_weights(const std::string& folder, const DecoderConfig& config, DecoderWeights& weights);
 // normal(0, 0.02), norms 1, biases 0, by seed: the same on every machine.
-void randomise_weights(const DecoderConfig& config, LlamaWeights& weights, std::uint64_t seed);
-LlamaWeights clone_frozen(const LlamaWeights& weights);
+void randomise_weights(const DecoderConfig& config, DecoderWeights& weights, std::uint64_t seed);
+DecoderWeights clone_frozen(const DecoderWeights& weights);
 }  // namespace corisco::model

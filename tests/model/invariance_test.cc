@@ -8,6 +8,7 @@
 
 #include "corisco/base/random.h"
 #include "support/tiny_model.h"
+#include "variants.h"
 
 namespace corisco::model {
 namespace {
@@ -20,15 +21,23 @@ Ids random_ids(std::size_t count, std::uint64_t key) {
 }
 
 // Wider than the tests' usual decoder, so that the products go through the library's real paths.
-std::unique_ptr<Decoder> decoder_of(bool deterministic, const char* dtype = "float32") {
+DecoderConfig wide_config() {
   DecoderConfig config = testing::tiny_config();
   config.hidden_size = 192;
   config.intermediate_size = 320;
   config.num_heads = 6;
   config.head_dim = 32;
+  return config;
+}
+
+std::unique_ptr<Decoder> decoder_of(bool deterministic, const char* dtype = "float32",
+                                    const DecoderConfig& config = wide_config()) {
   auto decoder = Decoder::random(config, dtype, deterministic, 11);
   const at::NoGradGuard no_grad;
-  for (const auto& parameter : decoder->parameters()) parameter.tensor.mul_(3);  // far from uniform
+  for (const auto& parameter : decoder->parameters()) {
+    if (parameter.name.ends_with("bias")) parameter.tensor.fill_(0.1);
+    else parameter.tensor.mul_(3);  // far from uniform
+  }
   return decoder;
 }
 
@@ -144,9 +153,13 @@ void expect_close(const std::vector<float>& result, const std::vector<float>& ex
   for (std::size_t i = 0; i < result.size(); ++i) ASSERT_NEAR(result[i], expected[i], 1e-4F) << i;
 }
 
-TEST(Invariance, BitForBitWhenDeterministic) {
+class EachVariant : public ::testing::TestWithParam<testing::Variant> {};
+INSTANTIATE_TEST_SUITE_P(Invariance, EachVariant, ::testing::ValuesIn(testing::variants(wide_config())),
+                         [](const auto& instance) { return instance.param.name; });
+
+TEST_P(EachVariant, IsBitForBitWhenDeterministic) {
   for (const char* dtype : {"float32", "bfloat16"}) {
-    const auto decoder = decoder_of(true, dtype);
+    const auto decoder = decoder_of(true, dtype, GetParam().config);
     const Ids ids = random_ids(37, 1);
     const auto expected = alone(*decoder, ids);
     EXPECT_EQ(among_others(*decoder, ids), expected) << dtype;
@@ -155,8 +168,8 @@ TEST(Invariance, BitForBitWhenDeterministic) {
   }
 }
 
-TEST(Invariance, CloseOtherwise) {
-  const auto decoder = decoder_of(false);
+TEST_P(EachVariant, IsCloseOtherwise) {
+  const auto decoder = decoder_of(false, "float32", GetParam().config);
   const Ids ids = random_ids(37, 1);
   const auto expected = alone(*decoder, ids);
   expect_close(among_others(*decoder, ids), expected);
@@ -193,10 +206,10 @@ TEST(Invariance, SelectedLogprobsEqualTokenLogprob) {
 }
 
 // 64 rows and more share their backward among chunks and threads, always in the same way.
-TEST(Invariance, GradientsAreTheSameBitsEachTime) {
+TEST_P(EachVariant, HasGradientsOfTheSameBitsEachTime) {
   std::vector<std::vector<float>> first;
   for (int run = 0; run < 2; ++run) {
-    const auto decoder = decoder_of(true);
+    const auto decoder = decoder_of(true, "float32", GetParam().config);
     const Ids ids = random_ids(200, 5), targets = random_ids(200, 6);
     decoder->selected_logprobs(decoder->hidden(testing::one_sequence(ids)), targets, 1.0F).sum().backward();
     std::vector<std::vector<float>> gradients;

@@ -29,6 +29,12 @@ struct ForwardInput {
   // empty; spans then index the rows of this very pass.
   KvStore* cache = nullptr;
   std::vector<std::int64_t> slots;      // [T]
+  // Routing replay: the experts of each token in each layer that has some, as an earlier pass used
+  // them; their weights still come from the router, and its gradients with them. A token of a layer
+  // whose first entry is kRouterChooses is left to the router. Empty: every token is.
+  std::vector<ExpertId> replayed_experts;  // [T, expert layers, experts per token]
+  // Null, or where hidden() leaves the experts that it used, in the same shape.
+  std::vector<ExpertId>* used_experts = nullptr;
 };
 
 struct NamedTensor {

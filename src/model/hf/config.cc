@@ -1,26 +1,22 @@
-// Reads config.json, generation_config.json and the tokenizer's end token of a Hugging Face folder into a DecoderConfig.
+// Reads config.json, generation_config.json and the tokenizer's end token of a Hugging Face folder into a
+// DecoderConfig.
 // Pure; any thread. Never guesses: a field whose meaning this code lacks is an error that names it.
-#include "corisco/base/json.h"
 #include "corisco/model/config.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "corisco/base/files.h"
+#include "corisco/base/json.h"
 #include "corisco/base/strings.h"
+#include "model/hf/architecture.h"
+#include "model/hf/json_field.h"
 
 namespace corisco::model {
 namespace {
+using hf::field;
 using Json = nlohmann::json;
-
-// A field that is absent or null has its fallback, as in transformers.
-template <class T>
-T field(const Json& json, const char* name, T fallback) {
-  const auto found = json.find(name);
-  return found == json.end() || found->is_null() ? fallback : found->get<T>();
-}
 
 Result<Json> parse_file(const std::string& path) {
   CORISCO_TRY(const std::string text, files::read(path));
@@ -78,15 +74,11 @@ std::string rope_problem(const Json& json, const RopeConfig& rope) {
 }
 
 std::string semantics_problem(const Json& json, const DecoderConfig& config) {
-  if (config.architecture != "LlamaForCausalLM") {
-    return cat("architecture \"", config.architecture, "\" is not supported; known: LlamaForCausalLM");
-  }
   if (json.contains("quantization_config"))
     return "quantization_config: quantised checkpoints are not supported";
   const auto activation = field<std::string>(json, "hidden_act", "silu");
   if (activation != "silu" && activation != "swish")
     return cat("hidden_act \"", activation, "\" is not supported; known: silu");
-  if (field(json, "sliding_window", std::int64_t{0}) > 0) return "sliding_window is not supported";
   if (field(json, "attention_dropout", 0.0) != 0) return "attention_dropout other than 0 is not supported";
   return rope_problem(json, config.rope);
 }
@@ -114,8 +106,7 @@ std::string shape_problem(const DecoderConfig& config) {
 
 DecoderConfig read_fields(const Json& json) {
   DecoderConfig config;
-  const auto architectures = field<std::vector<std::string>>(json, "architectures", {"LlamaForCausalLM"});
-  if (!architectures.empty()) config.architecture = architectures.front();
+  config.architecture = hf::architecture_name(json);
   config.hidden_size = field<std::int64_t>(json, "hidden_size", 0);
   config.intermediate_size = field<std::int64_t>(json, "intermediate_size", 0);
   config.num_layers = field<std::int64_t>(json, "num_hidden_layers", 0);
@@ -126,8 +117,6 @@ DecoderConfig read_fields(const Json& json) {
   config.vocab_size = field<std::int64_t>(json, "vocab_size", 0);
   config.max_position = field<std::int64_t>(json, "max_position_embeddings", 2048);
   config.norm_epsilon = field(json, "rms_norm_eps", 1e-6);
-  config.attention_bias = field(json, "attention_bias", false);
-  config.mlp_bias = field(json, "mlp_bias", false);
   config.tie_embeddings = field(json, "tie_word_embeddings", false);
   config.dtype = field<std::string>(json, "dtype", field<std::string>(json, "torch_dtype", "float32"));
   config.rope = read_rope(json, config.max_position);
@@ -156,7 +145,8 @@ Result<DecoderConfig> read_config(const std::string& folder) {
   CORISCO_TRY(const Json json, parse_file(path));
   try {
     DecoderConfig config = read_fields(json);
-    std::string problem = semantics_problem(json, config);
+    std::string problem = hf::read_architecture(json, config);
+    if (problem.empty()) problem = semantics_problem(json, config);
     if (problem.empty()) problem = shape_problem(config);
     if (!problem.empty()) return Error{Code::invalid_argument, cat(path, ": ", problem)};
     const auto generation = parse_file(folder + "/generation_config.json");

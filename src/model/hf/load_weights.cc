@@ -77,7 +77,7 @@ Result<void> check(const std::string& folder, const DecoderConfig& config,
 }
 }  // namespace
 
-Result<void> load_weights(const std::string& folder, const DecoderConfig& config, LlamaWeights& weights) {
+Result<void> load_weights(const std::string& folder, const DecoderConfig& config, DecoderWeights& weights) {
   CORISCO_TRY(const hf::Checkpoint checkpoint, hf::open_checkpoint(folder));
   ByName found;
   for (const auto& tensor : checkpoint.tensors) found[tensor.name] = &tensor;

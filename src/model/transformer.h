@@ -1,17 +1,19 @@
-// The Llama decoder: weights and the operations of one device, put together.
+// The decoder of every supported architecture, by what its config says: weights and the operations of
+// one device, put together.
 #pragma once
 #include <memory>
 
 #include "corisco/model/decoder.h"
+#include "model/experts.h"
 #include "model/ops.h"
 #include "model/weights.h"
 
 namespace corisco::model {
 enum class OpsKind : std::uint8_t { own_kernels, aten };
 
-class LlamaDecoder final : public Decoder {
+class Transformer final : public Decoder {
  public:
-  LlamaDecoder(DecoderConfig config, LlamaWeights weights, OpsKind kind, bool deterministic);
+  Transformer(DecoderConfig config, DecoderWeights weights, OpsKind kind, bool deterministic);
 
   at::Tensor hidden(const ForwardInput& input) override;
   void set_between_layers(std::function<void()> call) override { between_layers_ = std::move(call); }
@@ -27,13 +29,16 @@ class LlamaDecoder final : public Decoder {
   std::unique_ptr<Decoder> frozen_copy() override;
 
  private:
-  at::Tensor layer(const LayerWeights& weights, std::size_t index, at::Tensor& stream,
-                   const at::Tensor& addend, const std::shared_ptr<Pass>& pass, KvStore* cache) const;
+  at::Tensor layer(std::size_t index, at::Tensor& stream, const at::Tensor& addend, const ForwardInput& input,
+                   const std::shared_ptr<Pass>& pass) const;
+  at::Tensor mlp(std::size_t index, const at::Tensor& x, const ForwardInput& input) const;
   void pause_after(const at::Tensor& layer_output) const;
+  LayerRouting routing(std::size_t index, const ForwardInput& input) const;
   void check(const ForwardInput& input) const;
+  void check_experts(const ForwardInput& input) const;
 
   const DecoderConfig config_;
-  const LlamaWeights weights_;
+  const DecoderWeights weights_;
   const OpsKind kind_;
   const bool deterministic_;
   const std::unique_ptr<Ops> ops_;

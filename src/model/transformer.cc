@@ -1,7 +1,9 @@
-#include "model/llama.h"
+#include "model/transformer.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/core/grad_mode.h>
+
+#include <set>
 
 #include "corisco/base/assert.h"
 #include "corisco/base/strings.h"
@@ -12,13 +14,18 @@ namespace {
 std::unique_ptr<Ops> make_ops(const DecoderConfig& config, OpsKind kind, bool deterministic) {
   OpsOptions options{.heads = {config.num_heads, config.num_kv_heads, config.head_dim},
                      .rope = rope_frequencies(config.rope, config.head_dim),
+                     .sliding_window = config.sliding_window,
                      .norm_epsilon = static_cast<float>(config.norm_epsilon),
                      .tile_rows = deterministic ? kTileRows : 0};
   return kind == OpsKind::own_kernels ? make_cpu_ops(std::move(options)) : make_aten_ops(std::move(options));
 }
+
+std::size_t routed_size(const DecoderConfig& config, const ForwardInput& input) {
+  return input.token_ids.size() * static_cast<std::size_t>(config.experts_per_row());
+}
 }  // namespace
 
-LlamaDecoder::LlamaDecoder(DecoderConfig config, LlamaWeights weights, OpsKind kind, bool deterministic)
+Transformer::Transformer(DecoderConfig config, DecoderWeights weights, OpsKind kind, bool deterministic)
     : config_(std::move(config)),
       weights_(std::move(weights)),
       kind_(kind),
@@ -27,44 +34,60 @@ LlamaDecoder::LlamaDecoder(DecoderConfig config, LlamaWeights weights, OpsKind k
 
 // Pre-norm blocks. The residual stream and what the last block adds to it go separately, so that
 // the addition happens inside the next norm.
-at::Tensor LlamaDecoder::hidden(const ForwardInput& input) {
+at::Tensor Transformer::hidden(const ForwardInput& input) {
   check(input);
   const at::AutoGradMode records(at::GradMode::is_enabled() && input.cache == nullptr);
+  if (input.used_experts) input.used_experts->assign(routed_size(config_, input), kRouterChooses);
   const auto pass = ops_->begin(input);
   at::Tensor stream = ops_->embed(weights_.embedding, input.token_ids), addend;
   for (std::size_t i = 0; i < weights_.layers.size(); ++i) {
-    addend = layer(weights_.layers[i], i, stream, addend, pass, input.cache);
+    addend = layer(i, stream, addend, input, pass);
     if (between_layers_ && input.cache == nullptr) pause_after(addend);
   }
   return ops_->norm(stream, addend, weights_.final_norm).output;
 }
 
-void LlamaDecoder::pause_after(const at::Tensor& layer_output) const {
+void Transformer::pause_after(const at::Tensor& layer_output) const {
   between_layers_();
   if (layer_output.requires_grad()) layer_output.register_hook([this](const at::Tensor&) { between_layers_(); });
 }
 
-at::Tensor LlamaDecoder::layer(const LayerWeights& weights, std::size_t index, at::Tensor& stream,
-                               const at::Tensor& addend, const std::shared_ptr<Pass>& pass,
-                               KvStore* cache) const {
+at::Tensor Transformer::layer(std::size_t index, at::Tensor& stream, const at::Tensor& addend,
+                              const ForwardInput& input, const std::shared_ptr<Pass>& pass) const {
+  const LayerWeights& weights = weights_.layers[index];
   Normed normed = ops_->norm(stream, addend, weights.attention_norm);
-  const at::Tensor qkv = ops_->linear(normed.output, weights.qkv, weights.qkv_bias);
-  const at::Tensor attended = ops_->attention(qkv, pass, cache, index);
+  at::Tensor qkv = ops_->linear(normed.output, weights.qkv, weights.qkv_bias);
+  if (weights.query_norm.defined()) qkv = ops_->norm_heads(qkv, weights.query_norm, weights.key_norm);
+  const at::Tensor attended = ops_->attention(qkv, pass, input.cache, {index, config_.is_sliding(index)});
   const at::Tensor projected =
       ops_->linear(attended, weights.attention_output, weights.attention_output_bias);
   normed = ops_->norm(normed.sum, projected, weights.mlp_norm);
   stream = normed.sum;
-  const at::Tensor gated = ops_->swiglu(ops_->linear(normed.output, weights.gate_up, weights.gate_up_bias));
+  return mlp(index, normed.output, input);
+}
+
+at::Tensor Transformer::mlp(std::size_t index, const at::Tensor& x, const ForwardInput& input) const {
+  const LayerWeights& weights = weights_.layers[index];
+  if (weights.router.defined()) return mix_experts(*ops_, config_, weights, x, routing(index, input));
+  const at::Tensor gated = ops_->swiglu(ops_->linear(x, weights.gate_up, weights.gate_up_bias));
   return ops_->linear(gated, weights.down, weights.down_bias);
 }
 
-at::Tensor LlamaDecoder::logits(const at::Tensor& hidden) {
+LayerRouting Transformer::routing(std::size_t index, const ForwardInput& input) const {
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i < index; ++i) first += config_.has_experts(i) ? config_.experts_per_token : 0;
+  return {.replayed = input.replayed_experts.empty() ? nullptr : input.replayed_experts.data() + first,
+          .used = input.used_experts ? input.used_experts->data() + first : nullptr,
+          .stride = static_cast<std::size_t>(config_.experts_per_row())};
+}
+
+at::Tensor Transformer::logits(const at::Tensor& hidden) {
   const at::NoGradGuard no_grad;
   return ops_->linear(hidden, weights_.head, {}).to(at::kFloat);
 }
 
-at::Tensor LlamaDecoder::selected_logprobs(const at::Tensor& hidden, const std::vector<std::int64_t>& targets,
-                                           float temperature) {
+at::Tensor Transformer::selected_logprobs(const at::Tensor& hidden, const std::vector<std::int64_t>& targets,
+                                          float temperature) {
   CORISCO_ASSERT(static_cast<std::size_t>(hidden.size(0)) == targets.size(),
                  cat(hidden.size(0), " rows, ", targets.size(), " targets"));
   CORISCO_ASSERT(temperature > 0, cat("temperature ", temperature));
@@ -74,16 +97,11 @@ at::Tensor LlamaDecoder::selected_logprobs(const at::Tensor& hidden, const std::
   return ops_->selected_logprobs(hidden, weights_.head, targets, temperature);
 }
 
-void LlamaDecoder::refresh_derived() {
-  for (const auto& layer : weights_.layers) {
-    for (const auto* weight : {&layer.qkv, &layer.attention_output, &layer.gate_up, &layer.down}) {
-      ops_->refresh(*weight);
-    }
-  }
-  ops_->refresh(weights_.head);
+void Transformer::refresh_derived() {
+  for (const auto& weight : linear_weights(weights_)) ops_->refresh(weight);
 }
 
-KvStore LlamaDecoder::make_kv_store(std::int64_t rows) const {
+KvStore Transformer::make_kv_store(std::int64_t rows) const {
   KvStore store;
   for (std::int64_t i = 0; i < config_.num_layers; ++i) {
     const std::vector<std::int64_t> shape{rows, config_.num_kv_heads, config_.head_dim};
@@ -93,16 +111,16 @@ KvStore LlamaDecoder::make_kv_store(std::int64_t rows) const {
   return store;
 }
 
-std::int64_t LlamaDecoder::kv_bytes_per_token() const {
+std::int64_t Transformer::kv_bytes_per_token() const {
   return 2 * config_.num_layers * config_.num_kv_heads * config_.head_dim * weights_.embedding.element_size();
 }
 
-std::unique_ptr<Decoder> LlamaDecoder::frozen_copy() {
-  return std::make_unique<LlamaDecoder>(config_, clone_frozen(weights_), kind_, deterministic_);
+std::unique_ptr<Decoder> Transformer::frozen_copy() {
+  return std::make_unique<Transformer>(config_, clone_frozen(weights_), kind_, deterministic_);
 }
 
 // The kernels follow ids, slots and spans without looking: a wrong one must not get that far.
-void LlamaDecoder::check(const ForwardInput& input) const {
+void Transformer::check(const ForwardInput& input) const {
   const std::size_t rows = input.token_ids.size();
   CORISCO_ASSERT(rows > 0, cat("a pass without tokens"));
   CORISCO_ASSERT(input.positions.size() == rows && input.attention.begin.size() == rows + 1,
@@ -126,6 +144,20 @@ void LlamaDecoder::check(const ForwardInput& input) const {
     const auto begin = input.attention.begin[t], end = input.attention.begin[t + 1];
     CORISCO_ASSERT(begin < end && end <= static_cast<std::int64_t>(input.attention.spans.size()),
                    cat("row ", t, " has spans ", begin, " to ", end));
+  }
+  if (!input.replayed_experts.empty()) check_experts(input);
+}
+
+void Transformer::check_experts(const ForwardInput& input) const {
+  const auto& ids = input.replayed_experts;
+  const auto per_token = static_cast<std::size_t>(config_.experts_per_token);
+  CORISCO_ASSERT(ids.size() == routed_size(config_, input),
+                 cat(ids.size(), " replayed experts instead of ", routed_size(config_, input)));
+  for (std::size_t first = 0; first < ids.size(); first += per_token) {
+    if (ids[first] == kRouterChooses) continue;
+    const std::set<ExpertId> chosen(ids.data() + first, ids.data() + first + per_token);
+    CORISCO_ASSERT(chosen.size() == per_token && *chosen.rbegin() < config_.num_experts,
+                   cat("replayed experts at ", first, " are not ", per_token, " of ", config_.num_experts));
   }
 }
 }  // namespace corisco::model

@@ -1,0 +1,122 @@
+// What a config.json means for each architecture, and what in it is refused.
+#include "corisco/model/config.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "corisco/base/files.h"
+#include "golden.h"
+#include "support/temporary_folder.h"
+
+namespace corisco::model {
+namespace {
+// Reads the variant's config with one field replaced.
+Result<DecoderConfig> changed_config(const std::string& variant, const std::string& from, const std::string& to) {
+  const support::TemporaryFolder folder;
+  auto text = files::read(testing::golden_folder(variant) + "/config.json").value();
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  text.replace(at, from.size(), to);
+  EXPECT_TRUE(files::write_atomically(folder.path() + "/config.json", text).ok());
+  return read_config(folder.path());
+}
+
+std::string config_error(const std::string& from, const std::string& to, const std::string& variant = "llama3") {
+  const auto config = changed_config(variant, from, to);
+  return config.ok() ? "" : config.error().message;
+}
+
+TEST(Config, FieldsOfALlama3File) {
+  const auto config = read_config(testing::golden_folder("llama3")).value();
+  EXPECT_EQ(config.hidden_size, 32);
+  EXPECT_EQ(config.num_kv_heads, 2);
+  EXPECT_EQ(config.head_dim, 8);
+  EXPECT_EQ(config.rope.type, "llama3");
+  EXPECT_EQ(config.rope.theta, 100);
+  EXPECT_EQ(config.rope.factor, 8);
+  EXPECT_EQ(config.rope.original_max_position, 32);
+  EXPECT_EQ(config.end_ids, std::vector<std::int32_t>{1});
+}
+
+TEST(Config, EndIdsAreTheUnionOfBothFiles) {
+  const support::TemporaryFolder folder;
+  std::filesystem::copy(testing::golden_folder("tied") + "/config.json", folder.path());
+  std::ofstream(folder.path() + "/generation_config.json") << R"({"eos_token_id": [1, 7]})";
+  EXPECT_EQ(read_config(folder.path()).value().end_ids, (std::vector<std::int32_t>{1, 7}));
+}
+
+TEST(Config, WhatIsNotSupportedIsRefusedByName) {
+  EXPECT_NE(config_error("\"LlamaForCausalLM\"", "\"MambaForCausalLM\"").find("MambaForCausalLM"),
+            std::string::npos);
+  EXPECT_NE(config_error("\"silu\"", "\"gelu\"").find("hidden_act \"gelu\""), std::string::npos);
+  EXPECT_NE(config_error("\"rope_type\": \"llama3\"", "\"rope_type\": \"dynamic\"").find("dynamic"),
+            std::string::npos);
+  EXPECT_NE(config_error("\"mlp_bias\": false", "\"quantization_config\": {}").find("quantization_config"),
+            std::string::npos);
+  EXPECT_NE(config_error("\"num_key_value_heads\": 2", "\"num_key_value_heads\": 3").find("not a multiple"),
+            std::string::npos);
+  EXPECT_NE(config_error("\"hidden_size\": 32", "\"hidden_size\": \"wide\"").find("wrong type"),
+            std::string::npos);
+  EXPECT_NE(config_error("\"vocab_size\": 96", "\"vocab_size\": null").find("vocab_size is 0"),
+            std::string::npos);
+}
+
+TEST(Config, WhatEachArchitectureMeans) {
+  const auto qwen2 = read_config(testing::golden_folder("qwen2")).value();
+  EXPECT_TRUE(qwen2.qkv_bias && !qwen2.attention_output_bias && !qwen2.norms_heads && qwen2.tie_embeddings);
+  EXPECT_EQ(qwen2.sliding_window, 0);
+  const auto qwen2_window = read_config(testing::golden_folder("qwen2_window")).value();
+  EXPECT_EQ(qwen2_window.sliding_window, 5);
+  EXPECT_EQ(qwen2_window.sliding_layers, (std::vector<bool>{false, true}));
+  const auto qwen3 = read_config(testing::golden_folder("qwen3")).value();
+  EXPECT_TRUE(!qwen3.qkv_bias && qwen3.norms_heads);
+  EXPECT_EQ(qwen3.head_dim, 16);
+  EXPECT_EQ(read_config(testing::golden_folder("qwen3_window")).value().sliding_layers,
+            (std::vector<bool>{true, false}));
+  const auto moe = read_config(testing::golden_folder("qwen3_moe")).value();
+  EXPECT_EQ(moe.num_experts, 6);
+  EXPECT_EQ(moe.experts_per_token, 2);
+  EXPECT_EQ(moe.expert_intermediate_size, 12);
+  EXPECT_TRUE(moe.normalises_expert_weights);
+  EXPECT_EQ(moe.expert_layers, (std::vector<bool>{true, false, true}));
+  const auto step = read_config(testing::golden_folder("qwen3_moe_sparse_step")).value();
+  EXPECT_EQ(step.expert_layers, (std::vector<bool>{false, true}));
+  EXPECT_EQ(step.sliding_layers, (std::vector<bool>{true, true}));
+  EXPECT_EQ(read_config(testing::golden_folder("mistral")).value().sliding_window, 0);
+  EXPECT_EQ(read_config(testing::golden_folder("mistral_window")).value().sliding_window, 7);
+}
+
+// As transformers fills them in.
+TEST(Config, FieldsThatFilesLeaveOut) {
+  EXPECT_EQ(changed_config("mistral", "\"sliding_window\"", "\"other\"").value().sliding_window, 4096);
+  EXPECT_EQ(changed_config("qwen3", "\"head_dim\"", "\"other\"").value().head_dim, 128);
+  EXPECT_EQ(read_config(testing::golden_folder("qwen2")).value().head_dim, 8);  // hidden_size / heads
+  EXPECT_EQ(changed_config("qwen3", "\"architectures\"", "\"other\"").value().architecture, "Qwen3ForCausalLM");
+}
+
+TEST(Config, WhatAnArchitectureLacksIsRefusedByName) {
+  const std::string unknown = config_error("\"Qwen3ForCausalLM\"", "\"Qwen3NextForCausalLM\"", "qwen3");
+  EXPECT_NE(unknown.find("\"Qwen3NextForCausalLM\" is not supported; known: LlamaForCausalLM, MistralForCausalLM, "
+                         "Qwen2ForCausalLM, Qwen3ForCausalLM, Qwen3MoeForCausalLM"),
+            std::string::npos)
+      << unknown;
+  EXPECT_NE(config_error("\"use_cache\": true", "\"vision_config\": {}", "qwen3").find("vision_config: inputs other"),
+            std::string::npos);
+  EXPECT_NE(config_error("\"use_cache\": true", "\"sliding_window\": 8").find("sliding_window"), std::string::npos);
+  EXPECT_NE(config_error("\"sliding_attention\"", "\"chunked_attention\"", "qwen3_window").find("chunked_attention"),
+            std::string::npos);
+  EXPECT_NE(config_error("\"use_sliding_window\": true", "\"use_sliding_window\": false", "qwen3_window")
+                .find("layer_types has sliding_attention"),
+            std::string::npos);
+  EXPECT_NE(config_error("\"use_cache\": true", "\"layer_types\": [\"full_attention\", \"sliding_attention\"]",
+                         "mistral_window")
+                .find("layer_types that differ"),
+            std::string::npos);
+  EXPECT_NE(config_error("\"num_experts_per_tok\": 2", "\"num_experts_per_tok\": 7", "qwen3_moe")
+                .find("num_experts_per_tok is 7 of 6"),
+            std::string::npos);
+}
+}  // namespace
+}  // namespace corisco::model
