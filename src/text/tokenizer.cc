@@ -34,6 +34,18 @@ class RustTokenizer final : public Tokenizer {
     return take_ids(ids);
   }
 
+  Result<std::vector<TokenId>> encode_rendering(std::string_view text,
+                                                std::span<const TextRange> literals) const override {
+    std::vector<corisco_text_range> ranges;
+    for (const auto& literal : literals) ranges.push_back({literal.begin, literal.end});
+    corisco_text_ids ids{};
+    corisco_text_buffer message{};
+    const auto code = corisco_text_tokenizer_encode_literals(handle_.get(), rust_bytes(text), text.size(),
+                                                             ranges.data(), ranges.size(), &ids, &message);
+    if (code != CORISCO_TEXT_OK) return rust_error(code, message, "could not encode text");
+    return take_ids(ids);
+  }
+
   std::vector<TokenId> own_prefix() const override {
     return take_ids(corisco_text_tokenizer_own_prefix(handle_.get()));
   }

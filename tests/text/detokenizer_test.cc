@@ -18,6 +18,9 @@ class ByteTokenizer final : public Tokenizer {
     for (const char byte : text) ids.push_back(static_cast<unsigned char>(byte));
     return ids;
   }
+  Result<std::vector<TokenId>> encode_rendering(std::string_view text, std::span<const TextRange>) const override {
+    return encode(text, true);
+  }
   std::string decode(std::span<const TokenId> ids, bool keep_special) const override {
     std::string bytes, text;
     for (const TokenId id : ids) bytes += keep_special && is_special(id) ? "<end>" : token_bytes(id);

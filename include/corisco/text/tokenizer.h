@@ -1,4 +1,5 @@
-// tokenizer.json through the Rust `tokenizers` crate. Immutable after load; any thread.
+// tokenizer.json through the Rust `tokenizers` crate. Immutable after load but for a
+// cache of words; any thread.
 #pragma once
 #include <memory>
 #include <optional>
@@ -11,6 +12,12 @@
 #include "corisco/types/call.h"
 
 namespace corisco::text {
+// Bytes [begin, end) of a text.
+struct TextRange {
+  std::size_t begin = 0, end = 0;
+  bool operator==(const TextRange&) const = default;
+};
+
 class Tokenizer {
  public:
   static Result<std::shared_ptr<const Tokenizer>> load(const std::string& model_folder);
@@ -20,6 +27,10 @@ class Tokenizer {
   // are not marked special (such as <tool_call>) are recognised in both. invalid_argument if the
   // text is not UTF-8.
   virtual Result<std::vector<TokenId>> encode(std::string_view text, bool with_special) const = 0;
+  // As encode with_special, but special tokens' texts within the literals are text: the ids there, and
+  // across their borders, are those of any other text. literals: in order, none overlaps another.
+  virtual Result<std::vector<TokenId>> encode_rendering(std::string_view text,
+                                                        std::span<const TextRange> literals) const = 0;
   // The control tokens that the tokenizer itself puts before a text, such as <s>; encode leaves them out.
   virtual std::vector<TokenId> own_prefix() const { return {}; }
   // keep_special: control tokens appear by their names. What is not UTF-8 becomes U+FFFD, one for

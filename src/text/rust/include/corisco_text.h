@@ -1,6 +1,6 @@
 /* The C ABI of the Rust half of the text module (the crate beside this file).
- * Handles are immutable after creation and may be used from any thread at once; there is no global
- * state. Every call that can fail returns a code; unless it is CORISCO_TEXT_OK, *error holds a
+ * Handles are immutable after creation, but for a tokenizer's cache of words, and may be used from any
+ * thread at once; there is no global state. Every call that can fail returns a code; unless it is CORISCO_TEXT_OK, *error holds a
  * message in UTF-8, to be freed, and the outputs are untouched. No panic leaves the library.
  * Text goes in as pointer and size, in UTF-8, without a final zero; size 0 means none. */
 #ifndef CORISCO_TEXT_H
@@ -52,6 +52,17 @@ corisco_text_vocabulary corisco_text_tokenizer_vocabulary(const corisco_text_tok
 int32_t corisco_text_tokenizer_encode(const corisco_text_tokenizer* tokenizer, const uint8_t* text,
                                       size_t size, bool with_special, corisco_text_ids* out,
                                       corisco_text_buffer* error);
+/* Bytes [begin, end) of a text. */
+typedef struct corisco_text_range {
+  size_t begin;
+  size_t end;
+} corisco_text_range;
+/* With special tokens, but for the parts of the text that are meant literally: in order, none overlaps
+ * another. */
+int32_t corisco_text_tokenizer_encode_literals(const corisco_text_tokenizer* tokenizer,
+                                               const uint8_t* text, size_t size,
+                                               const corisco_text_range* literals, size_t num_literals,
+                                               corisco_text_ids* out, corisco_text_buffer* error);
 /* What the tokenizer puts before a text where it is asked to add its own tokens, such as <s>. To be freed. */
 corisco_text_ids corisco_text_tokenizer_own_prefix(const corisco_text_tokenizer* tokenizer);
 /* CORISCO_TEXT_INVALID, without a message, if there is no such token. */

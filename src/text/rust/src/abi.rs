@@ -71,12 +71,18 @@ impl Ids {
 }
 
 /// # Safety
-/// data points to size readable bytes, or size is 0.
-pub unsafe fn bytes<'a>(data: *const u8, size: usize) -> &'a [u8] {
+/// data points to size readable items, or size is 0.
+pub unsafe fn items<'a, T>(data: *const T, size: usize) -> &'a [T] {
     if size == 0 {
         return &[];
     }
     unsafe { std::slice::from_raw_parts(data, size) }
+}
+
+/// # Safety
+/// As for `items`.
+pub unsafe fn bytes<'a>(data: *const u8, size: usize) -> &'a [u8] {
+    unsafe { items(data, size) }
 }
 
 /// # Safety

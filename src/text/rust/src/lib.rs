@@ -1,10 +1,16 @@
 //! Tokenizer and chat templates behind a C ABI; the declarations that C++ sees, with their
 //! contract, are in include/corisco_text.h and are kept equal to the signatures here by hand.
-//! No global state: every handle is independent, immutable after creation, usable from any thread.
+//! No global state but a constant table: every handle is independent, immutable after creation but
+//! for a tokenizer's cache of words, usable from any thread.
 
 mod abi;
+mod added_tokens;
 mod arguments;
+mod byte_level;
+mod characters;
 mod clock;
+mod composing;
+mod literals;
 mod messages;
 mod methods;
 mod numbers;
@@ -13,8 +19,11 @@ mod render;
 mod tests_of_jinja;
 mod tokenizer;
 mod vocabulary;
+mod word_cache;
+mod word_patterns;
 
 use abi::{guard, Buffer, Failure, Ids, INVALID, OK};
+use literals::{Literals, TextRange};
 use render::{ChatInput, Template};
 use tokenizer::Tokenizer;
 use vocabulary::VocabularyView;
@@ -83,7 +92,30 @@ pub unsafe extern "C" fn corisco_text_tokenizer_encode(
     unsafe {
         guard(error, || {
             let text = abi::text(text, size, "the text to encode")?;
-            out.write(Ids::from_vec((*tokenizer).encode(text, with_special)?));
+            let literals = if with_special { Literals::These(&[]) } else { Literals::All };
+            out.write(Ids::from_vec((*tokenizer).encode(text, literals)?));
+            Ok(())
+        })
+    }
+}
+
+/// # Safety
+/// As for corisco_text_tokenizer_encode; literals points to num_literals ranges.
+#[no_mangle]
+pub unsafe extern "C" fn corisco_text_tokenizer_encode_literals(
+    tokenizer: *const Tokenizer,
+    text: *const u8,
+    size: usize,
+    literals: *const TextRange,
+    num_literals: usize,
+    out: *mut Ids,
+    error: *mut Buffer,
+) -> i32 {
+    unsafe {
+        guard(error, || {
+            let text = abi::text(text, size, "the text to encode")?;
+            let literals = Literals::checked(abi::items(literals, num_literals), text.len())?;
+            out.write(Ids::from_vec((*tokenizer).encode(text, literals)?));
             Ok(())
         })
     }

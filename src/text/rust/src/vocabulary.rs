@@ -148,18 +148,20 @@ fn byte_token(token: &str) -> Option<u8> {
 
 /// GPT-2's alphabet: printable Latin-1 bytes are themselves; the other 68, in order, are the
 /// characters from U+0100 on.
+pub fn character_of_byte() -> [char; 256] {
+    let mut next = 0x100;
+    std::array::from_fn(|byte| {
+        let is_printable = matches!(byte, 0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff);
+        next += u32::from(!is_printable);
+        let character = if is_printable { byte as u32 } else { next - 1 };
+        char::from_u32(character).unwrap_or(char::REPLACEMENT_CHARACTER)
+    })
+}
+
 fn byte_of_character() -> Box<[Option<u8>]> {
     let mut table = vec![None; 0x100 + 68];
-    let mut next = 0x100;
-    for byte in 0..=255u8 {
-        let is_printable = matches!(byte, 0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff);
-        let character = if is_printable {
-            byte as usize
-        } else {
-            next += 1;
-            next - 1
-        };
-        table[character] = Some(byte);
+    for (byte, character) in character_of_byte().into_iter().enumerate() {
+        table[character as usize] = Some(byte as u8);
     }
     table.into_boxed_slice()
 }
