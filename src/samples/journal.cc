@@ -1,99 +1,46 @@
-// The journal's writer thread. It consumes the queue of appended records, waits for one, for a
-// flush or for the next sync to be due, produces bytes on disk and completions, and is unblocked
-// by append(), flush() and the destructor.
 #include "corisco/samples/journal.h"
 
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
-#include <deque>
-#include <mutex>
-#include <thread>
 #include <utility>
-#include <vector>
 
 #include "corisco/base/log.h"
 #include "corisco/base/strings.h"
 #include "corisco/metrics/registry.h"
-#include "samples/journal_file.h"
+#include "samples/file_journal.h"
 #include "samples/journal_format.h"
-#include "samples/mapped_file.h"
 #include "samples/record_codec.h"
 
 namespace corisco::samples {
 namespace {
-using Steady = std::chrono::steady_clock;
 constexpr std::size_t kWaitingBytesMax = 64U << 20;
 constexpr std::size_t kBatchBytesMax = 4U << 20;
 constexpr auto kSyncEvery = std::chrono::milliseconds(100);
+}  // namespace
 
-struct Waiting {
-  Record record;
-  std::function<void(Result<void>)> done;
-  std::size_t bytes = 0;
-};
+JournalMeters::JournalMeters(metrics::Registry* registry) {
+  if (registry == nullptr) return;
+  bytes = &registry->counter("corisco_samples_journal_bytes_total");
+  waiting_bytes = &registry->gauge("corisco_samples_journal_waiting_bytes");
+  sync_seconds = &registry->histogram("corisco_samples_journal_sync_seconds");
+}
 
-// What the writer tells /metrics; all null without a registry.
-struct Meters {
-  metrics::Counter* bytes = nullptr;
-  metrics::Gauge* waiting_bytes = nullptr;
-  metrics::Histogram* sync_seconds = nullptr;
-  explicit Meters(metrics::Registry* registry) {
-    if (registry == nullptr) return;
-    bytes = &registry->counter("corisco_samples_journal_bytes_total");
-    waiting_bytes = &registry->gauge("corisco_samples_journal_waiting_bytes");
-    sync_seconds = &registry->histogram("corisco_samples_journal_sync_seconds");
+FileJournal::FileJournal(JournalFile file, const JournalOptions& options)
+    : file_(std::move(file)),
+      options_(options),
+      torn_bytes_(file_.torn_bytes()),
+      sequence_(file_.last_sequence()),
+      meters_(options.metrics) {
+  thread_ = std::thread([this] { run(); });
+}
+
+FileJournal::~FileJournal() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
   }
-};
-
-class FileJournal final : public Journal {
- public:
-  FileJournal(JournalFile file, metrics::Registry* registry)
-      : file_(std::move(file)),
-        torn_bytes_(file_.torn_bytes()),
-        sequence_(file_.last_sequence()),
-        meters_(registry) {
-    thread_ = std::thread([this] { run(); });
-  }
-  ~FileJournal() override {
-    {
-      const std::lock_guard lock(mutex_);
-      is_ending_ = true;
-    }
-    wake_writer_.notify_one();
-    thread_.join();
-  }
-  void append(Record record, std::function<void(Result<void>)> done) override;
-  Result<void> flush() override;
-  std::uint64_t torn_bytes() const override { return torn_bytes_; }
-
- private:
-  void run();
-  bool has_work() const { return !queue_.empty() || num_synced_ < flush_wanted_ || is_ending_; }
-  std::vector<Waiting> take_batch();
-  void write(std::vector<Waiting>& batch);
-  Result<void> sync();
-
-  // Owned by the writer thread after construction.
-  JournalFile file_;
-  const std::uint64_t torn_bytes_;
-  std::uint64_t sequence_;
-  bool is_dirty_ = false;
-  Steady::time_point dirty_since_;
-  Meters meters_;
-
-  std::mutex mutex_;
-  std::condition_variable wake_writer_, wake_flushers_;
-  // Under mutex_. Counts are of records appended since opening.
-  std::deque<Waiting> queue_;
-  std::size_t waiting_bytes_ = 0;
-  std::uint64_t num_appended_ = 0, num_written_ = 0, num_synced_ = 0, flush_wanted_ = 0;
-  Result<void> last_sync_;
-  Result<void> failure_;  // of the first write that failed since the last flush
-  bool is_ending_ = false;
-
-  std::thread thread_;  // last: it uses all of the above
-};
+  wake_writer_.notify_one();
+  thread_.join();
+}
 
 void FileJournal::append(Record record, std::function<void(Result<void>)> done) {
   const std::size_t bytes = encoded_bytes(record);
@@ -120,6 +67,11 @@ Result<void> FileJournal::flush() {
   return std::exchange(failure_, Result<void>{});
 }
 
+bool FileJournal::has_work() const {
+  const bool is_removal_ready = removal_ && (!removal_->is_started || removal_->rewritten);
+  return !queue_.empty() || num_synced_ < flush_wanted_ || is_removal_ready || is_ending_;
+}
+
 void FileJournal::run() {
   std::unique_lock lock(mutex_);
   for (bool is_over = false; !is_over;) {
@@ -133,9 +85,13 @@ void FileJournal::run() {
     is_over = is_ending_ && queue_.empty();
     const bool must_sync = is_over || (num_synced_ < flush_wanted_ && flush_wanted_ <= num_done);
     lock.unlock();
-    write(batch);
-    const bool is_due = is_dirty_ && Steady::now() - dirty_since_ >= kSyncEvery;
+    const bool is_strict = options_.durability == Durability::strict;
+    const auto written = write(batch);
+    if (!is_strict) complete(batch, written);
+    const bool is_due = is_dirty_ && (is_strict || Steady::now() - dirty_since_ >= kSyncEvery);
     const auto synced = must_sync || is_due ? sync() : Result<void>{};
+    if (is_strict) complete(batch, written.ok() ? synced : written);
+    go_on_with_removal();
     lock.lock();
     num_written_ = num_done;
     if (!must_sync && !is_due) continue;
@@ -146,7 +102,7 @@ void FileJournal::run() {
 }
 
 // Under the mutex: as many records as make a batch.
-std::vector<Waiting> FileJournal::take_batch() {
+std::vector<FileJournal::Waiting> FileJournal::take_batch() {
   std::vector<Waiting> batch;
   for (std::size_t bytes = 0; !queue_.empty() && bytes < kBatchBytesMax; queue_.pop_front()) {
     bytes += queue_.front().bytes;
@@ -158,24 +114,42 @@ std::vector<Waiting> FileJournal::take_batch() {
 }
 
 // All of the batch is written or none of it; sequences count what is in the file.
-void FileJournal::write(std::vector<Waiting>& batch) {
-  if (batch.empty()) return;
+Result<void> FileJournal::write(std::vector<Waiting>& batch) {
+  if (batch.empty()) return {};
   std::string frames;
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    frames += framed(type_of(batch[i].record), sequence_ + 1 + i, encode(batch[i].record));
+  RecordStamp stamp{sequence_, static_cast<std::uint32_t>(options_.clock->unix_seconds())};
+  for (auto& waiting : batch) {
+    bases_.forget(waiting.record);
+    if (auto* recorded = std::get_if<CallRecorded>(&waiting.record)) bases_.check(recorded->call);
+    ++stamp.sequence;
+    frames += framed(type_of(waiting.record), stamp, encode(waiting.record));
   }
-  const auto written = file_.write(frames);
-  if (written.ok()) {
-    sequence_ += batch.size();
-    if (!is_dirty_) dirty_since_ = Steady::now();
-    is_dirty_ = true;
-    if (meters_.bytes != nullptr) meters_.bytes->add(static_cast<double>(frames.size()));
-  } else {
+  auto written = file_.write(frames);
+  note_write(written);
+  if (!written.ok()) return written;
+  for (const auto& waiting : batch) bases_.see(waiting.record);
+  sequence_ = stamp.sequence;
+  if (!is_dirty_) dirty_since_ = Steady::now();
+  is_dirty_ = true;
+  if (meters_.bytes != nullptr) meters_.bytes->add(static_cast<double>(frames.size()));
+  return written;
+}
+
+// A full disk is said once, and once that it is over.
+void FileJournal::note_write(const Result<void>& written) {
+  if (!written.ok()) {
     const std::lock_guard lock(mutex_);
     if (failure_.ok()) failure_ = written;
   }
+  if (is_failing_ == !written.ok()) return;
+  is_failing_ = !written.ok();
+  if (is_failing_) log::error(cat("calls are refused until the journal can be written: ", written.error().message));
+  else log::info("the journal can be written again");
+}
+
+void FileJournal::complete(std::vector<Waiting>& batch, const Result<void>& result) {
   for (auto& waiting : batch) {
-    if (waiting.done) waiting.done(written);
+    if (waiting.done) waiting.done(result);
   }
 }
 
@@ -189,32 +163,10 @@ Result<void> FileJournal::sync() {
   if (!synced.ok()) log::error(cat("the journal takes no more records: ", synced.error().message));
   return synced;
 }
-}  // namespace
 
 Result<std::unique_ptr<Journal>> Journal::open(const std::string& folder, const std::string& run_id,
-                                               metrics::Registry* metrics) {
+                                               const JournalOptions& options) {
   CORISCO_TRY(JournalFile file, JournalFile::open(folder, run_id));
-  return std::unique_ptr<Journal>(std::make_unique<FileJournal>(std::move(file), metrics));
-}
-
-Result<ReadReport> read_journal(const std::string& folder,
-                                const std::function<void(const Record&)>& for_each) {
-  const std::string path = cat(folder, "/", kJournalName);
-  CORISCO_TRY(const MappedFile mapped, MappedFile::open(path));
-  const auto bytes = mapped.bytes();
-  const auto refused = [&](const Error& error) { return Error{error.code, cat(path, ": ", error.message)}; };
-  const auto head = read_head(bytes);
-  if (!head.ok()) return refused(head.error());
-  ReadReport report{head.value().run_id, 0, bytes.size()};
-  if (head.value().length == 0) return report;
-  const auto frames = read_frames(bytes, head.value().length, [&](const Frame& frame) -> Result<void> {
-    CORISCO_TRY(const Record record, decode(frame.type, frame.payload));
-    for_each(record);
-    return {};
-  });
-  if (!frames.ok()) return refused(frames.error());
-  report.num_records = frames.value().last_sequence;
-  report.torn_bytes = bytes.size() - frames.value().end;
-  return report;
+  return std::unique_ptr<Journal>(std::make_unique<FileJournal>(std::move(file), options));
 }
 }  // namespace corisco::samples

@@ -1,7 +1,6 @@
 #include "samples/journal_file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,16 +15,16 @@
 namespace corisco::samples {
 Result<JournalFile> JournalFile::open(const std::string& folder, const std::string& run_id) {
   std::string path = cat(folder, "/", kJournalName);
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  JournalFile file(descriptor, std::move(path));
-  if (descriptor < 0) return file.failed("open");
-  CORISCO_CHECK(file.lock());
-  CORISCO_CHECK(file.recover(folder, run_id));
+  CORISCO_TRY(const int descriptor, open_locked(path, O_RDWR | O_CREAT));
+  ::unlink(cat(path, kAsideEnding).c_str());   // of a rewriting that was killed
+  JournalFile file(descriptor, folder, std::move(path));
+  CORISCO_CHECK(file.recover(run_id));
   return file;
 }
 
 JournalFile::JournalFile(JournalFile&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, -1)),
+      folder_(std::move(other.folder_)),
       path_(std::move(other.path_)),
       end_(other.end_),
       last_sequence_(other.last_sequence_),
@@ -36,15 +35,8 @@ JournalFile::~JournalFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-Result<void> JournalFile::lock() {
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return {};
-  if (errno != EWOULDBLOCK) return failed("lock");
-  return Error{Code::conflict,
-               cat(path_, " is in use by another daemon: stop it, or choose another run.name")};
-}
-
 // Finds the end of the last good record and cuts what a kill left behind it.
-Result<void> JournalFile::recover(const std::string& folder, const std::string& run_id) {
+Result<void> JournalFile::recover(const std::string& run_id) {
   CORISCO_TRY(const MappedFile mapped, MappedFile::map(descriptor_, path_));
   const auto bytes = mapped.bytes();
   const auto refused = [this](const Error& error) {
@@ -54,14 +46,14 @@ Result<void> JournalFile::recover(const std::string& folder, const std::string& 
   if (!head.ok()) return refused(head.error());
   if (head.value().length == 0) {
     torn_bytes_ = bytes.size();
-    return create_head(folder, run_id);
+    return create_head(run_id);
   }
   if (head.value().run_id != run_id) {
     return Error{Code::conflict,
                  cat(path_, " belongs to run \"", head.value().run_id, "\", not to \"", run_id, "\"")};
   }
   const auto frames = read_frames(bytes, head.value().length, [](const Frame&) { return Result<void>{}; });
-  if (!frames.ok()) return refused(frames.error());
+  if (!frames.ok()) return refused({frames.error().code, cat(frames.error().message, repair_hint(folder_))});
   end_ = frames.value().end;
   last_sequence_ = frames.value().last_sequence;
   torn_bytes_ = bytes.size() - end_;
@@ -70,11 +62,11 @@ Result<void> JournalFile::recover(const std::string& folder, const std::string& 
   return sync();
 }
 
-Result<void> JournalFile::create_head(const std::string& folder, const std::string& run_id) {
+Result<void> JournalFile::create_head(const std::string& run_id) {
   CORISCO_CHECK(cut_to(0));
   CORISCO_CHECK(write(journal_head(run_id)));
   CORISCO_CHECK(sync());
-  return files::sync_folder(folder);
+  return files::sync_folder(folder_);
 }
 
 Result<void> JournalFile::write(std::string_view frames) {
@@ -100,6 +92,21 @@ Result<void> JournalFile::sync() {
   const Error error = failed("sync");
   broken_ = error.message;
   return error;
+}
+
+Result<void> JournalFile::replace_with(AsideFile aside, std::uint64_t covered) {
+  if (!broken_.empty()) return Error{Code::unavailable, broken_};
+  {
+    CORISCO_TRY(const MappedFile mapped, MappedFile::map(descriptor_, path_));
+    CORISCO_CHECK(aside.write(mapped.bytes().substr(covered, end_ - covered)));
+  }
+  const std::uint64_t size = aside.size();
+  CORISCO_TRY(const int descriptor, aside.put_in_place(path_));
+  ::close(std::exchange(descriptor_, descriptor));
+  end_ = size;
+  auto synced = files::sync_folder(folder_);
+  if (!synced.ok()) broken_ = synced.error().message;
+  return synced;
 }
 
 Result<void> JournalFile::cut_to(std::uint64_t end) {

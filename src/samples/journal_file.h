@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "corisco/base/result.h"
+#include "samples/aside_file.h"
 
 namespace corisco::samples {
 class JournalFile {
@@ -21,19 +22,25 @@ class JournalFile {
   // and every later write and sync gets the same error.
   Result<void> sync();
 
+  // A rewritten beginning of the file, as far as `covered`: gets what was written since, and replaces it.
+  // After an error the file is as it was, unless the folder could not be synced: then it is done for.
+  Result<void> replace_with(AsideFile aside, std::uint64_t covered);
+
+  const std::string& path() const { return path_; }
+  std::uint64_t size() const { return end_; }
   std::uint64_t last_sequence() const { return last_sequence_; }  // when it was opened
   std::uint64_t torn_bytes() const { return torn_bytes_; }
 
  private:
-  JournalFile(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
-  Result<void> lock();
-  Result<void> recover(const std::string& folder, const std::string& run_id);
-  Result<void> create_head(const std::string& folder, const std::string& run_id);
+  JournalFile(int descriptor, std::string folder, std::string path)
+      : descriptor_(descriptor), folder_(std::move(folder)), path_(std::move(path)) {}
+  Result<void> recover(const std::string& run_id);
+  Result<void> create_head(const std::string& run_id);
   Result<void> cut_to(std::uint64_t end);
   Error failed(const char* what) const;
 
   int descriptor_ = -1;
-  std::string path_;
+  std::string folder_, path_;
   std::uint64_t end_ = 0;
   std::uint64_t last_sequence_ = 0;
   std::uint64_t torn_bytes_ = 0;

@@ -1,6 +1,6 @@
 #include "samples/journal_format.h"
 
-#include <optional>
+#include <limits>
 
 #include "corisco/base/crc32c.h"
 #include "corisco/base/strings.h"
@@ -17,19 +17,20 @@ std::uint32_t sum_of(std::string_view length, std::string_view type_to_payload) 
   return crc32c(type_to_payload, crc32c(length));
 }
 
-// A good frame with this sequence at the offset, if there is one.
+// A good frame at the offset, if there is one.
 std::optional<Frame> frame_at(std::string_view bytes, std::size_t offset) {
   const std::string_view rest = bytes.substr(offset);
   if (rest.size() < kRecordHeadBytes) return std::nullopt;
   const std::size_t payload_bytes = get_little_endian<std::uint32_t>(rest);
   if (payload_bytes > rest.size() - kRecordHeadBytes) return std::nullopt;
   Frame frame;
-  frame.length = kRecordHeadBytes + payload_bytes;
+  frame.bytes = rest.substr(0, kRecordHeadBytes + payload_bytes);
   const auto sum = get_little_endian<std::uint32_t>(rest.substr(4));
-  if (sum != sum_of(rest.substr(0, 4), rest.substr(8, frame.length - 8))) return std::nullopt;
+  if (sum != sum_of(rest.substr(0, 4), frame.bytes.substr(8))) return std::nullopt;
   frame.type = static_cast<std::uint8_t>(rest[8]);
-  frame.sequence = get_little_endian<std::uint64_t>(rest.substr(9));
-  frame.payload = rest.substr(kRecordHeadBytes, payload_bytes);
+  frame.stamp.sequence = get_little_endian<std::uint64_t>(rest.substr(9));
+  frame.stamp.written_unix_seconds = get_little_endian<std::uint32_t>(rest.substr(17));
+  frame.payload = frame.bytes.substr(kRecordHeadBytes);
   return frame;
 }
 
@@ -45,6 +46,10 @@ bool is_followed(std::string_view bytes, std::size_t offset, std::uint64_t seque
 }
 }  // namespace
 
+std::string repair_hint(const std::string& folder) {
+  return cat("; \"corisco repair ", folder, "\" keeps what can be read");
+}
+
 std::string journal_head(const std::string& run_id) {
   std::string head(kMagic);
   put_little_endian(head, kJournalFormat);
@@ -54,11 +59,12 @@ std::string journal_head(const std::string& run_id) {
   return head;
 }
 
-std::string framed(std::uint8_t type, std::uint64_t sequence, std::string_view payload) {
+std::string framed(std::uint8_t type, RecordStamp stamp, std::string_view payload) {
   std::string body;
   body.reserve(kRecordHeadBytes + payload.size());
   put_little_endian(body, type);
-  put_little_endian(body, sequence);
+  put_little_endian(body, stamp.sequence);
+  put_little_endian(body, stamp.written_unix_seconds);
   body += payload;
   std::string frame;
   frame.reserve(kRecordHeadBytes + payload.size());
@@ -75,7 +81,7 @@ Result<JournalHead> read_head(std::string_view bytes) {
   const auto format = get_little_endian<std::uint32_t>(bytes.substr(8));
   if (format != kJournalFormat) {
     return Error{Code::invalid_argument,
-                 cat("format ", format, "; this daemon reads format ", kJournalFormat)};
+                 cat("format ", format, "; this daemon reads format ", kJournalFormat, " and migrates none")};
   }
   const std::size_t run_id_bytes = get_little_endian<std::uint32_t>(bytes.substr(12));
   if (run_id_bytes > kRunIdBytesMax) return Error{Code::invalid_argument, "damaged at offset 12"};
@@ -85,7 +91,7 @@ Result<JournalHead> read_head(std::string_view bytes) {
     return JournalHead{};
   }
   if (get_little_endian<std::uint32_t>(bytes.substr(summed)) != crc32c(bytes.substr(0, summed))) {
-    return Error{Code::invalid_argument, "damaged in its head"};
+    return Error{Code::invalid_argument, "damaged in its head; \"corisco repair\" keeps what can be read"};
   }
   return JournalHead{std::string(bytes.substr(kHeadFixedBytes, run_id_bytes)), summed + kSumBytes};
 }
@@ -95,7 +101,7 @@ Result<Frames> read_frames(std::string_view bytes, std::size_t begin,
   Frames read{begin, 0};
   while (read.end < bytes.size()) {
     const auto frame = frame_at(bytes, read.end);
-    const bool is_next = frame && frame->sequence == read.last_sequence + 1;
+    const bool is_next = frame && frame->stamp.sequence == read.last_sequence + 1;
     if (!is_next) {
       if (!frame && !is_followed(bytes, read.end, read.last_sequence)) return read;
       return Error{Code::invalid_argument,
@@ -103,11 +109,22 @@ Result<Frames> read_frames(std::string_view bytes, std::size_t begin,
     }
     if (auto taken = for_each(*frame); !taken.ok()) {
       return Error{taken.error().code,
-                   cat("record ", frame->sequence, " at offset ", read.end, ": ", taken.error().message)};
+                   cat("record ", frame->stamp.sequence, " at offset ", read.end, ": ", taken.error().message)};
     }
-    read.end += frame->length;
-    read.last_sequence = frame->sequence;
+    read.end += frame->bytes.size();
+    read.last_sequence = frame->stamp.sequence;
   }
   return read;
+}
+
+std::optional<FoundFrame> find_frame(std::string_view bytes, std::size_t offset, std::uint64_t sequence) {
+  // A file of more records than this is not thought of; it keeps the checksums that are tried few.
+  constexpr std::uint64_t kSequenceMax = std::numeric_limits<std::uint32_t>::max();
+  for (std::size_t at = offset; at + kRecordHeadBytes <= bytes.size(); ++at) {
+    const auto found = get_little_endian<std::uint64_t>(bytes.substr(at + 9));
+    if (found <= sequence || found > kSequenceMax) continue;
+    if (auto frame = frame_at(bytes, at)) return FoundFrame{at, *frame};
+  }
+  return std::nullopt;
 }
 }  // namespace corisco::samples

@@ -5,35 +5,42 @@
 #include <span>
 #include <tuple>
 
+#include "samples/branch_tree.h"
+
 namespace corisco::samples {
 namespace {
 using Tokens = std::span<const TokenId>;
 
-bool is_prefix(Tokens prefix, Tokens whole) {
-  // The last token is looked at first: siblings and retries share their beginnings.
-  return prefix.size() <= whole.size() && (prefix.empty() || prefix.back() == whole[prefix.size() - 1]) &&
-         std::equal(prefix.begin(), prefix.end(), whole.begin());
-}
-
-// The calls that are trained, by (turn, choice); the tokens of the others are counted.
-std::vector<const Call*> trained_calls(const FinishedRollout& rollout, MergeReport& report) {
-  std::vector<const Call*> trained;
-  for (const Call& call : rollout.calls) {
-    ++report.num_calls;
-    if (!is_trained(rollout.outcome)) {
-      report.num_invalid_tokens += call.tokens.size();
-    } else if (!call.is_trainable) {
-      report.num_untrainable_tokens += call.tokens.size();
-    } else if (!call.is_delivered) {
-      report.num_undelivered_tokens += call.tokens.size();
-    } else if (!call.tokens.empty()) {
-      trained.push_back(&call);
-    }
-  }
-  std::sort(trained.begin(), trained.end(), [](const Call* a, const Call* b) {
+std::vector<const Call*> in_order(const std::vector<Call>& calls) {
+  std::vector<const Call*> ordered;
+  for (const Call& call : calls) ordered.push_back(&call);
+  std::sort(ordered.begin(), ordered.end(), [](const Call* a, const Call* b) {
     return std::tie(a->turn, a->choice, a->id) < std::tie(b->turn, b->choice, b->id);
   });
-  return trained;
+  return ordered;
+}
+
+std::vector<TokenId> ids_of(const Call& call) {
+  std::vector<TokenId> ids;
+  for (const SampledToken& token : call.tokens) ids.push_back(token.id);
+  return ids;
+}
+
+bool passes(std::size_t num_tokens, std::uint32_t limit) { return limit != 0 && num_tokens > limit; }
+
+// A partial reply is not trained even if it arrived: where it was cut is not the policy's doing.
+UntrainedReason reason_against(const Call& call, bool is_rollout_trained, const MergeLimits& limits) {
+  const auto num_prompt = call.prompt_ids.size(), num_reply = call.tokens.size();
+  if (!is_rollout_trained) return UntrainedReason::infrastructure;
+  if (call.state == CallState::side) return UntrainedReason::side;
+  if (!call.is_trainable || num_prompt == 0) return UntrainedReason::untrainable;   // nothing to predict from
+  if (call.state == CallState::superseded) return UntrainedReason::superseded;
+  if (call.state == CallState::aborted || call.finish == FinishReason::aborted) return UntrainedReason::aborted;
+  if (!call.is_delivered) return UntrainedReason::undelivered;
+  if (passes(num_prompt, limits.prompt_tokens_max)) return UntrainedReason::prompt_too_long;
+  if (passes(num_reply, limits.reply_tokens_max)) return UntrainedReason::reply_too_long;
+  if (passes(num_prompt + num_reply, limits.row_tokens_max)) return UntrainedReason::row_full;
+  return UntrainedReason::none;
 }
 
 // Lengthens the row to the whole prompt, of which it holds the beginning.
@@ -59,87 +66,80 @@ void append_reply(Sample& row, const Call& call) {
 // The rows of one rollout while they grow. A row always ends with the reply of its last call.
 class Rows {
  public:
-  Rows(RolloutId rollout, MergeLevel level, MergeReport& report)
-      : rollout_(rollout), level_(level), report_(report) {}
+  Rows(RolloutId rollout, MergeLevel level) : rollout_(rollout), may_continue_(level == MergeLevel::trajectory) {}
 
-  void add(const Call& call) {
-    const bool may_continue = level_ == MergeLevel::trajectory;
-    Sample* row = may_continue ? continued_by(call) : nullptr;
-    if (row == nullptr) {
-      if (may_continue) note_split(call);
-      row = &start(call);
+  void train(const Call& call, CallAccount& account) {
+    const auto prompt = call.prompt_ids.items();
+    auto row = -1;
+    if (may_continue_) {
+      const auto found = tree_.find(prompt, call.temperature);
+      row = found.row;
+      if (row < 0) account.split = cause_of_split(call, found);
+      const auto grown_row = row < 0 ? static_cast<std::int32_t>(rows_.size()) : row;
+      tree_.add(found, prompt, ids_of(call), {.row = grown_row, .temperature = call.temperature});
     }
-    append_context(*row, call.prompt_ids);
-    append_reply(*row, call);
-    report_.num_trained_tokens += call.tokens.size();
-    placed_.push_back({&call, static_cast<std::size_t>(row - rows_.data()), row->token_ids.size()});
+    Sample& grown = row < 0 ? start(call) : rows_[static_cast<std::size_t>(row)];
+    append_context(grown, prompt);
+    append_reply(grown, call);
+    account.branch = static_cast<std::int32_t>(grown.branch);
+    account.row_begin = static_cast<std::uint32_t>(prompt.size());
+  }
+
+  // An untrained call makes no row, but others may go on from it.
+  void pass(const Call& call) {
+    if (!may_continue_) return;
+    const auto prompt = call.prompt_ids.items();
+    const auto found = tree_.find(prompt, call.temperature);
+    const auto split = found.row < 0 ? cause_of_split(call, found) : SplitCause::none;
+    tree_.add(found, prompt, ids_of(call), {.split = split});
   }
   std::vector<Sample> take() { return std::move(rows_); }
 
  private:
-  // Where a call's reply ends.
-  struct Placed {
-    const Call* call;
-    std::size_t row;
-    std::size_t end;
-  };
-
-  // The longest row that the prompt begins with; the first among equals.
-  Sample* continued_by(const Call& call) {
-    Sample* best = nullptr;
-    for (Sample& row : rows_) {
-      const bool is_longer = best == nullptr || row.token_ids.size() > best->token_ids.size();
-      if (is_longer && row.temperature == call.temperature && is_prefix(row.token_ids, call.prompt_ids)) {
-        best = &row;
-      }
-    }
-    return best;
-  }
-
   Sample& start(const Call& call) {
     Sample& row = rows_.emplace_back();
     row.rollout = rollout_;
     row.branch = static_cast<std::uint32_t>(rows_.size() - 1);
     row.first_turn = call.turn;
     row.temperature = call.temperature;
-    ++report_.num_rows;
     return row;
   }
 
-  // The calls of the first turn begin the rollout; any later row is a split.
-  void note_split(const Call& call) {
-    if (placed_.empty() || placed_.front().call->turn == call.turn) return;
-    SplitCause cause = SplitCause::prefix_changed;
-    std::size_t longest = 0;
-    for (const Placed& placed : placed_) {
-      const Tokens row = rows_[placed.row].token_ids;
-      if (placed.end <= longest || !is_prefix(row.first(placed.end), call.prompt_ids)) continue;
-      longest = placed.end;
-      cause = placed.end < row.size() ? SplitCause::forked : SplitCause::temperature_changed;
-    }
-    report_.splits.push_back(cause);
+  // The calls of the first turn begin the rollout; any later row is a split. What the gateway saw to be
+  // different says more than that the tokens are.
+  SplitCause cause_of_split(const Call& call, const BranchTree::Found& found) const {
+    if (rows_.empty() || rows_.front().first_turn == call.turn) return SplitCause::first;
+    if (found.is_at_other_temperature) return SplitCause::temperature_changed;
+    if (is_split(call.split)) return call.split;
+    if (is_split(found.split)) return found.split;
+    return found.has_call ? SplitCause::forked : SplitCause::prefix_changed;
   }
 
-  RolloutId rollout_;
-  MergeLevel level_;
-  MergeReport& report_;
+  const RolloutId rollout_;
+  const bool may_continue_;
   std::vector<Sample> rows_;
-  std::vector<Placed> placed_;
+  BranchTree tree_;
 };
 }  // namespace
 
-const char* to_string(SplitCause cause) {
-  switch (cause) {
-    case SplitCause::prefix_changed: return "prefix_changed";
-    case SplitCause::forked: return "forked";
-    case SplitCause::temperature_changed: return "temperature_changed";
+Merged merge(const FinishedRollout& rollout, MergeLevel level, const MergeLimits& limits) {
+  Merged merged;
+  Rows rows(rollout.spec.id, level);
+  for (const Call* call : in_order(rollout.calls)) {
+    CallAccount& account = merged.accounts.emplace_back();
+    account.call = call->id;
+    account.turn = call->turn;
+    account.choice = call->choice;
+    account.num_tokens = static_cast<std::uint32_t>(call->tokens.size());
+    if (call->tokens.empty()) continue;
+    account.reason = reason_against(*call, is_trained(rollout), limits);
+    if (account.reason == UntrainedReason::none) {
+      rows.train(*call, account);
+    } else {
+      rows.pass(*call);
+    }
   }
-  return "prefix_changed";
-}
-
-std::vector<Sample> merge(const FinishedRollout& rollout, MergeLevel level, MergeReport& report) {
-  Rows rows(rollout.spec.id, level, report);
-  for (const Call* call : trained_calls(rollout, report)) rows.add(*call);
-  return rows.take();
+  merged.rows = rows.take();
+  return merged;
 }
 }  // namespace corisco::samples

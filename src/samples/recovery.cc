@@ -47,7 +47,9 @@ class Collector {
   }
   void mark(const CallDelivered& delivered) {
     for (Call& call : rollouts_[delivered.attempt.rollout].calls) {
-      if (call.id == delivered.call) call.is_delivered = call.is_delivered || delivered.is_delivered;
+      if (call.id != delivered.call) continue;
+      call.is_delivered = call.is_delivered || delivered.is_delivered;
+      call.state = delivered.state;
     }
   }
   void take(const FinishedRollout& finished) {
@@ -151,6 +153,8 @@ Result<Recovered> recover(const RecordSource& source, PolicyVersion checkpoint) 
   recovered.next_call = survey.max_call + 1;
   recovered.next_task_occurrence = survey.next_task_occurrence;
   recovered.num_updates = survey.num_updates(checkpoint);
+  recovered.lost_updates = survey.lost_updates(checkpoint);
+  recovered.void_updates = survey.void_updates(checkpoint);
   recovered.torn_bytes = report.torn_bytes;
   return recovered;
 }

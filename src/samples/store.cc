@@ -41,7 +41,30 @@ Result<void> Store::open_group(GroupId id, std::uint64_t task_occurrence, std::u
   return {};
 }
 
+Result<void> Store::reopen_group(Group so_far, std::uint32_t num_siblings) {
+  const GroupId id = so_far.id;
+  if (so_far.rollouts.size() >= num_siblings)
+    return Error{Code::invalid_argument, cat("group ", id, " has ", so_far.rollouts.size(), " ends of ", num_siblings)};
+  const auto [place, is_new] = groups_.try_emplace(id);
+  if (!is_new) return Error{Code::conflict, cat("group ", id, " is open already")};
+  OpenGroup& open = place->second;
+  open.num_siblings = num_siblings;
+  for (const auto& rollout : so_far.rollouts) open.opened.emplace(rollout.spec.sibling, rollout.spec.id);
+  open.group = std::move(so_far);
+  return {};
+}
+
 Result<void> Store::open_rollout(const RolloutSpec& spec) {
+  CORISCO_CHECK(admit(spec, 0));
+  journal(RolloutOpened{spec});
+  return {};
+}
+
+Result<void> Store::reopen_rollout(const RolloutSpec& spec, std::uint32_t attempts_before) {
+  return admit(spec, attempts_before);
+}
+
+Result<void> Store::admit(const RolloutSpec& spec, std::uint32_t attempt) {
   if (rollouts_.contains(spec.id)) return Error{Code::conflict, cat("rollout ", spec.id, " is open already")};
   if (spec.mode == Mode::train) {
     const auto group = groups_.find(spec.group);
@@ -58,8 +81,9 @@ Result<void> Store::open_rollout(const RolloutSpec& spec) {
                    cat("sibling ", spec.sibling, " of group ", spec.group, " is there already")};
     }
   }
-  rollouts_[spec.id].spec = spec;
-  journal(RolloutOpened{spec});
+  OpenRollout& open = rollouts_[spec.id];
+  open.spec = spec;
+  open.attempt = attempt;
   return {};
 }
 
@@ -72,6 +96,7 @@ Result<void> Store::start_attempt(AttemptKey attempt, std::uint64_t salt) {
     return Error{Code::conflict, cat(name_of(attempt), " comes after attempt ", open.attempt)};
   }
   open.attempt = attempt.attempt;
+  open.is_running = true;
   open.calls.clear();
   journal(AttemptStarted{attempt, salt});
   return {};
@@ -94,7 +119,14 @@ void Store::mark_delivered(CallId id, AttemptKey attempt, bool is_delivered) {
   Call* call = find_call(id, attempt);
   if (call == nullptr || call->is_delivered) return;
   call->is_delivered = is_delivered;
-  journal(CallDelivered{id, attempt, is_delivered});
+  journal(CallDelivered{id, attempt, is_delivered, call->state});
+}
+
+void Store::mark_state(CallId id, AttemptKey attempt, CallState state) {
+  Call* call = find_call(id, attempt);
+  if (call == nullptr || call->state == state) return;
+  call->state = state;
+  journal(CallDelivered{id, attempt, call->is_delivered, state});
 }
 
 const std::vector<Call>* Store::calls(AttemptKey attempt) const {
@@ -128,11 +160,16 @@ Result<void> Store::finish(FinishedRollout finished) {
   return {};
 }
 
-void Store::drop_group(GroupId id) {
-  groups_.erase(id);
+std::vector<FinishedRollout> Store::drop_group(GroupId id) {
+  std::vector<FinishedRollout> finished;
+  if (const auto open = groups_.find(id); open != groups_.end()) {
+    finished = std::move(open->second.group.rollouts);
+    groups_.erase(open);
+  }
   std::erase_if(rollouts_, [id](const auto& entry) {
     return entry.second.spec.mode == Mode::train && entry.second.spec.group == id;
   });
+  return finished;
 }
 
 void Store::add_to_group(FinishedRollout finished) {
@@ -157,8 +194,7 @@ void Store::journal(Record record) {
 
 Store::OpenRollout* Store::running(AttemptKey attempt) {
   const auto found = rollouts_.find(attempt.rollout);
-  const bool runs =
-      found != rollouts_.end() && attempt.attempt != 0 && found->second.attempt == attempt.attempt;
+  const bool runs = found != rollouts_.end() && found->second.is_running && found->second.attempt == attempt.attempt;
   return runs ? &found->second : nullptr;
 }
 

@@ -1,6 +1,7 @@
 #include "samples/survey.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "corisco/samples/recovery.h"
 
@@ -44,12 +45,18 @@ void Survey::take(const AttemptStarted& record) {
   rollout.salt = record.salt;
 }
 
-void Survey::take(const CallRecorded& record) { max_call = std::max(max_call, record.call.id.value); }
+void Survey::take(const CallRecorded& record) {
+  max_call = std::max(max_call, record.call.id.value);
+  max_rollout = std::max(max_rollout, record.call.attempt.rollout.value);
+}
 
 void Survey::take(const RolloutFinished& record) {
+  max_rollout = std::max(max_rollout, record.rollout.spec.id.value);
   SeenRollout& rollout = rollouts[record.rollout.spec.id];
   if (rollout.is_finished || is_end_by_stop(record.rollout.outcome)) return;
   rollout.is_finished = true;
+  // The end says it again, in case the disk was full when the attempt began.
+  rollout.attempt = std::max(rollout.attempt, record.rollout.attempt);
   if (const auto group = groups.find(rollout.group); group != groups.end()) ++group->second.num_finished;
 }
 
@@ -91,6 +98,24 @@ std::vector<GroupId> Survey::lost_after(PolicyVersion checkpoint) const {
   for (const auto& update : void_updates_)
     lost.insert(lost.end(), update.groups.begin(), update.groups.end());
   return lost;
+}
+
+namespace {
+std::vector<UpdatePublished> made_after(const std::vector<UpdatePublished>& updates, PolicyVersion checkpoint) {
+  std::vector<UpdatePublished> made;
+  std::copy_if(updates.begin(), updates.end(), std::back_inserter(made), [&](const auto& update) {
+    return update.policy_version > checkpoint && !update.groups.empty();
+  });
+  return made;
+}
+}  // namespace
+
+std::vector<UpdatePublished> Survey::lost_updates(PolicyVersion checkpoint) const {
+  return made_after(updates_, checkpoint);
+}
+
+std::vector<UpdatePublished> Survey::void_updates(PolicyVersion checkpoint) const {
+  return made_after(void_updates_, checkpoint);
 }
 
 std::uint64_t Survey::num_updates(PolicyVersion checkpoint) const {

@@ -31,6 +31,10 @@ class Survey {
   std::set<GroupId> consumed_by(PolicyVersion checkpoint) const;
   // Groups in the order of the lost updates that consumed them.
   std::vector<GroupId> lost_after(PolicyVersion checkpoint) const;
+  // Those updates: in force until now, above the checkpoint's version.
+  std::vector<UpdatePublished> lost_updates(PolicyVersion checkpoint) const;
+  // Those that earlier resumes made void.
+  std::vector<UpdatePublished> void_updates(PolicyVersion checkpoint) const;
   std::uint64_t num_updates(PolicyVersion checkpoint) const;
 
   std::map<GroupId, SeenGroup> groups;

@@ -1,13 +1,16 @@
 // A journal of any bytes: opened, or refused with its reason; a torn tail is cut and nothing else is;
-// what opens can be read, recovered from, and goes on. Records of any payload code as they decode.
+// what opens can be read, recovered from, and goes on; what is repaired can be read; old content goes
+// without harm. Records of any payload code as they decode.
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <optional>
 
 #include "corisco/base/log.h"
 #include "corisco/samples/recovery.h"
+#include "corisco/samples/repair.h"
 #include "fuzz/fuzz.h"
 #include "samples/journal_format.h"
 #include "samples/record_codec.h"
@@ -18,11 +21,17 @@ namespace {
 using fuzz::require;
 constexpr const char* kRun = "run";
 
-// Older payloads may lack a last field, so the first coding need not be the payload.
-void check_codes_again(std::uint8_t type, const Record& record) {
-  const auto payload = encode(record);
-  const auto again = decode(type, payload);
-  require(type_of(record) == type && again.ok() && encode(again.value()) == payload, "codes otherwise");
+// One form for each record. A call with a base is coded as what follows it: something that long is put in front.
+void check_codes_again(std::uint8_t type, std::string_view payload, Record record) {
+  if (auto* recorded = std::get_if<CallRecorded>(&record); recorded != nullptr && recorded->call.base) {
+    Call& call = recorded->call;
+    if (call.base_tokens > 100000 || call.base_request_bytes > 100000) return;
+    const SharedPrefix<TokenId> ids(std::vector<TokenId>(call.base_tokens, 1));
+    const SharedPrefix<char> request(std::string(call.base_request_bytes, ' '));
+    call.prompt_ids = SharedPrefix<TokenId>::extend(ids, ids.size(), call.prompt_ids.items());
+    call.request_json = SharedPrefix<char>::extend(request, request.size(), call.request_json.items());
+  }
+  require(type_of(record) == type && encode(record) == payload, "codes otherwise");
 }
 
 // Frames of [type, payload's length, payload] each, with good checksums.
@@ -31,10 +40,10 @@ std::string framed_records(std::string_view bytes) {
   for (std::uint64_t sequence = 1; bytes.size() >= 2; ++sequence) {
     const auto type = static_cast<std::uint8_t>(bytes[0]);
     const auto payload = bytes.substr(2, static_cast<unsigned char>(bytes[1]));
-    file += framed(type, sequence, payload);
+    file += framed(type, {sequence, 1000}, payload);
     bytes.remove_prefix(2 + payload.size());
     const auto record = decode(type, payload);
-    if (record.ok()) check_codes_again(type, record.value());
+    if (record.ok()) check_codes_again(type, payload, record.value());
     else require(!record.error().message.empty(), "a refusal without words");
   }
   return file;
@@ -61,12 +70,35 @@ std::optional<std::uint64_t> count_records(const std::string& folder) {
   return num_records;
 }
 
+// What is left can be read. A repair that refuses leaves the file alone, and opening may refuse it as well.
+void check_repair(const std::string& folder) {
+  const auto report = repair_journal(folder);
+  if (!report.ok()) return require(!report.error().message.empty(), "a refusal without words");
+  if (!report.value().damaged_file.empty()) {
+    const auto num_records = count_records(folder);
+    require(num_records && *num_records == report.value().num_kept, "repaired, but not as it says");
+    std::filesystem::remove(report.value().damaged_file);
+  }
+  require(repair_journal(folder).value().damaged_file.empty(), "repaired twice");
+}
+
+void check_retention(Journal& journal, const std::string& folder, std::uint64_t num_records) {
+  std::promise<Result<Removed>> removed;
+  journal.remove_old({2000, PolicyVersion{1}}, [&](Result<Removed> result) { removed.set_value(std::move(result)); });
+  const auto result = removed.get_future().get();
+  require(result.ok(), "old content stays: ", result.ok() ? "" : result.error().message);
+  require(count_records(folder) == num_records, "records lost with their content");
+}
+
 void check(const std::string& folder, const std::string& file) {
   const auto path = cat(folder, "/", kJournalName);
   std::ofstream(path, std::ios::binary | std::ios::trunc) << file;
   {
     const auto journal = Journal::open(folder, kRun);
-    if (!journal.ok()) return require(!journal.error().message.empty(), "a refusal without words");
+    if (!journal.ok()) {
+      require(!journal.error().message.empty(), "a refusal without words");
+      return check_repair(folder);
+    }
     require(journal.value()->torn_bytes() <= file.size(), "more torn than there was");
   }
   const auto num_records = count_records(folder);
@@ -75,6 +107,7 @@ void check(const std::string& folder, const std::string& file) {
   const auto journal = Journal::open(folder, kRun);
   require(journal.ok() && journal.value()->torn_bytes() == 0, "does not open again");
   if (!num_records) return;
+  check_retention(*journal.value(), folder, *num_records);
   journal.value()->append(RunResumed{}, {});
   require(journal.value()->flush().ok() && count_records(folder) == *num_records + 1, "does not go on");
 }

@@ -71,13 +71,23 @@ REPLIES = {
 THOUGHT = "<think>\nHm é\n</think>\n\n"
 
 
+def call(number, base):
+    """A call of rollout 1, the second one going on from all of the first; numbers below 128 are one byte each."""
+    ids = bytes([2, 5, 6]) if base == 0 else bytes([1, 9])
+    reply = bytes([1, 7]) + struct.pack("<f", -0.5) + bytes([1, 1, 3])
+    end = bytes([0]) + struct.pack("<f", 1) + bytes([1, 1, 0, 1]) + b"\x02[m\x01r" + struct.pack("<d", 5) + bytes(3)
+    return bytes([number, 1, 1, number - 1, 0, base]) + (bytes([3, 2]) if base else b"") + ids + reply + end
+
+
 def records():
-    """Types and payloads of a journal, fields little-endian as record_codec.cc orders them."""
-    group = struct.pack("<QQIQ", 1, 5, 2, 0)
-    started = struct.pack("<QIQ", 1, 1, 9)
-    resumed = struct.pack("<Q", 0)
-    zeros = [(2, bytes(40)), (4, bytes(80)), (6, bytes(60)), (7, bytes(24))]
-    for payloads in ([(1, group)], [(3, started), (8, resumed)], zeros):
+    """Types and payloads of a journal, fields as record_codec.cc orders them."""
+    spec = bytes([1, 1, 5, 0, 0]) + b"\x01t\x02{}"
+    finished = spec + bytes([1, 0, 1]) + struct.pack("<d", 1) + b"\x04note" + struct.pack("<d", 2)
+    opening = [(1, bytes([1, 5, 1, 0])), (2, spec), (3, bytes([1, 1, 9]))]
+    calls = [(4, call(1, 0)), (4, call(2, 1)), (5, bytes([2, 1, 1, 1, 0]))]
+    ending = [(6, finished), (7, bytes([1, 1, 1]) + b"\x04step" + bytes([0, 7])), (8, bytes([1]))]
+    zeros = [(2, bytes(7)), (4, bytes(39)), (6, bytes(19)), (7, bytes(5))]
+    for payloads in (opening, opening + calls, opening + calls + ending, calls + ending, zeros):
         yield b"".join(bytes([kind, len(payload)]) + payload for kind, payload in payloads)
 
 
@@ -103,7 +113,7 @@ def seeds():
         yield "config", b"\1" + line.encode()
     for number, payload in enumerate(records()):
         yield "journal", bytes([1 + number % 2, 9]) + payload
-    yield "journal", b"\0\0CORISCOJ" + struct.pack("<II", 1, 3) + b"run\0\0\0\0"
+    yield "journal", b"\0\0CORISCOJ" + struct.pack("<II", 2, 3) + b"run\0\0\0\0"
 
 
 def main():

@@ -2,11 +2,9 @@
 #include "corisco/samples/journal.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -33,6 +31,9 @@ Call rich_call() {
   call.request_json = std::string("{\"a\":\"\0\"}", 9);
   call.reply_text = "S\xc3\xa3o";
   call.started_unix_seconds = 1.7e9;
+  call.parse_errors = {"no name", ""};
+  call.state = CallState::side;
+  call.split = SplitCause::tools_changed;
   return call;
 }
 
@@ -46,9 +47,9 @@ std::vector<Record> one_of_each() {
           RolloutOpened{make_spec(4, 2, 3, 9, Mode::val)},
           AttemptStarted{{RolloutId{4}, 2}, 0xffffffffffffffffU},
           CallRecorded{rich_call()},
-          CallDelivered{CallId{400}, {RolloutId{1}, 1}, true},
+          CallDelivered{CallId{400}, {RolloutId{1}, 1}, true, CallState::superseded},
           RolloutFinished{finished},
-          UpdatePublished{PolicyVersion{7}, {GroupId{2}, GroupId{5}}, "checkpoints/step-000007"},
+          UpdatePublished{PolicyVersion{7}, {GroupId{2}, GroupId{5}}, "checkpoints/step-000007", true, 1U << 31},
           RunResumed{PolicyVersion{6}}};
 }
 
@@ -60,7 +61,10 @@ std::string bytes_of(const std::vector<Record>& records) {
 
 struct JournalTest : ::testing::Test {
   std::unique_ptr<Journal> open() {
-    auto journal = Journal::open(folder.path(), "run-1", &metrics);
+    JournalOptions options;
+    options.metrics = &metrics;
+    options.clock = &clock;
+    auto journal = Journal::open(folder.path(), "run-1", options);
     EXPECT_TRUE(journal.ok()) << journal.error().message;
     return journal.ok() ? std::move(journal).value() : nullptr;
   }
@@ -80,14 +84,15 @@ struct JournalTest : ::testing::Test {
   }
   std::string content() { return files::read(path).value(); }
   void replace(const std::string& bytes) { std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes; }
-  // A head of format 2 that is whole otherwise.
-  void write_newer_format() {
-    std::string head = std::string("CORISCOJ\x02\0\0\0\x05\0\0\0run-1", 21);
+  // A head of another format that is whole otherwise.
+  void write_head(char format) {
+    std::string head = std::string("CORISCOJ") + format + std::string("\0\0\0\x05\0\0\0run-1", 12);
     const std::uint32_t sum = crc32c(head);
     for (int i = 0; i < 4; ++i) head += static_cast<char>(sum >> (8 * i));
     replace(head);
   }
   metrics::Registry metrics;
+  ManualClock clock;
   support::TemporaryFolder folder;
   const std::string path = folder / "journal.bin";
 };
@@ -98,7 +103,7 @@ std::vector<std::size_t> frame_starts(const std::string& bytes) {
   while (starts.back() < bytes.size()) {
     std::uint32_t length = 0;
     std::memcpy(&length, bytes.data() + starts.back(), 4);
-    starts.push_back(starts.back() + 17 + length);
+    starts.push_back(starts.back() + 21 + length);
   }
   return starts;
 }
@@ -109,7 +114,7 @@ TEST_F(JournalTest, ReadsBackEachTypeOfRecord) {
   std::vector<Record> records;
   ASSERT_TRUE(read_journal(folder.path(), [&](const Record& record) { records.push_back(record); }).ok());
   const Call call = std::get<CallRecorded>(records[3]).call;
-  EXPECT_EQ(call.prompt_ids, (std::vector<TokenId>{1, -2, 2147483647}));
+  EXPECT_EQ(call.prompt_ids.items(), (std::vector<TokenId>{1, -2, 2147483647}));
   ASSERT_EQ(call.tokens.size(), 2U);
   EXPECT_EQ(call.tokens[1].sampled_logprob, -3.625F);
   EXPECT_EQ(call.tokens[1].drawn_logprob, -0.25F);
@@ -117,26 +122,49 @@ TEST_F(JournalTest, ReadsBackEachTypeOfRecord) {
   EXPECT_EQ(call.finish, FinishReason::length);
   EXPECT_TRUE(call.is_delivered);
   EXPECT_FALSE(call.is_trainable);
-  EXPECT_EQ(call.request_json, std::string("{\"a\":\"\0\"}", 9));
+  EXPECT_EQ(call.request_json.items(), std::string("{\"a\":\"\0\"}", 9));
+  EXPECT_EQ(call.parse_errors, (std::vector<std::string>{"no name", ""}));
+  EXPECT_EQ(call.state, CallState::side);
+  EXPECT_EQ(call.split, SplitCause::tools_changed);
+  EXPECT_EQ(std::get<CallDelivered>(records[4]).state, CallState::superseded);
   const FinishedRollout finished = std::get<RolloutFinished>(records[5]).rollout;
   EXPECT_EQ(finished.outcome, Outcome::grader_failed);
   EXPECT_EQ(finished.reward, -0.5);
   EXPECT_EQ(finished.spec.task_json, R"({"id": "x"})");
-  EXPECT_EQ(std::get<UpdatePublished>(records[6]).groups, (std::vector<GroupId>{GroupId{2}, GroupId{5}}));
+  const auto update = std::get<UpdatePublished>(records[6]);
+  EXPECT_EQ(update.groups, (std::vector<GroupId>{GroupId{2}, GroupId{5}}));
+  EXPECT_TRUE(update.was_skipped);
+  EXPECT_EQ(update.weights_checksum, 1U << 31);
+}
+
+TEST_F(JournalTest, RecordsSayWhenTheyWereWritten) {
+  const auto journal = open();
+  journal->append(RunResumed{PolicyVersion{1}}, {});
+  ASSERT_TRUE(journal->flush().ok());
+  clock.advance(std::chrono::seconds(90));
+  journal->append(RunResumed{PolicyVersion{2}}, {});
+  ASSERT_TRUE(journal->flush().ok());
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> stamps;
+  const auto note = [&](const Record&, RecordStamp stamp) {
+    stamps.emplace_back(stamp.sequence, stamp.written_unix_seconds);
+  };
+  ASSERT_TRUE(read_journal(folder.path(), note).ok());
+  EXPECT_EQ(stamps, (std::vector<std::pair<std::uint64_t, std::uint32_t>>{{1, 1700000000}, {2, 1700000090}}));
 }
 
 // The file of one record, written out by hand from the description in journal.h.
 TEST_F(JournalTest, BytesOfTheFormat) {
   write({RunResumed{PolicyVersion{0x0102}}});
-  std::string head = std::string("CORISCOJ\x01\0\0\0\x05\0\0\0run-1", 21);
+  std::string head = std::string("CORISCOJ\x02\0\0\0\x05\0\0\0run-1", 21);
   const auto little = [](std::uint64_t value, int bytes) {
     std::string text;
     for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
     return text;
   };
   head += little(crc32c(head), 4);
-  const std::string body = "\x08" + little(1, 8) + little(0x0102, 8);
-  EXPECT_EQ(content(), head + little(8, 4) + little(crc32c(little(8, 4) + body), 4) + body);
+  // Version 258 is 2 times 128 and 2.
+  const std::string body = "\x08" + little(1, 8) + little(1700000000, 4) + "\x82\x02";
+  EXPECT_EQ(content(), head + little(2, 4) + little(crc32c(little(2, 4) + body), 4) + body);
   struct stat status {};
   ASSERT_EQ(::stat(path.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0600U);
@@ -222,8 +250,11 @@ TEST_F(JournalTest, ARecordMissingInTheMiddleIsDamage) {
 TEST_F(JournalTest, OtherFilesAreRefused) {
   replace("something else that is long enough for a head");
   EXPECT_NE(read_back().find("not a journal"), std::string::npos);
-  write_newer_format();
-  EXPECT_NE(read_back().find("format 2; this daemon reads format 1"), std::string::npos);
+  for (const char format : {'\x01', '\x03'}) {
+    write_head(format);
+    EXPECT_NE(read_back().find(cat("format ", int{format}, "; this daemon reads format 2")), std::string::npos);
+    EXPECT_EQ(Journal::open(folder.path(), "run-1").error().code, Code::invalid_argument);
+  }
   std::filesystem::remove(path);
   EXPECT_EQ(read_journal(folder.path(), [](const Record&) {}).error().code, Code::not_found);
 }
@@ -273,30 +304,6 @@ TEST_F(JournalTest, ManyThreadsAppendAndEachKeepsItsOrder) {
   EXPECT_EQ(written, static_cast<double>(std::filesystem::file_size(path) - 25));  // but the head
 }
 
-// The disk is full: here a limit of the file's size.
-TEST_F(JournalTest, AFailedWriteIsReportedAndLeavesTheRecordsBeforeIt) {
-  const auto journal = open();
-  journal->append(RunResumed{PolicyVersion{1}}, {});
-  ASSERT_TRUE(journal->flush().ok());
-  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit old_limit{};
-  ::getrlimit(RLIMIT_FSIZE, &old_limit);
-  const rlimit limit{std::filesystem::file_size(path) + 100, old_limit.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
-  std::promise<Result<void>> failed;
-  Call call = rich_call();
-  call.reply_text = std::string(5000, 'x');
-  journal->append(CallRecorded{call}, [&](Result<void> written) { failed.set_value(written); });
-  EXPECT_EQ(failed.get_future().get().error().code, Code::unavailable);
-  EXPECT_FALSE(journal->flush().ok());
-  ::setrlimit(RLIMIT_FSIZE, &old_limit);
-  std::signal(SIGXFSZ, old_handler);
-
-  journal->append(RunResumed{PolicyVersion{2}}, {});  // there is room again
-  EXPECT_TRUE(journal->flush().ok());
-  EXPECT_EQ(read_back(), bytes_of({RunResumed{PolicyVersion{1}}, RunResumed{PolicyVersion{2}}}));
-}
-
 TEST_F(JournalTest, MoreThanTheBoundIsRefusedAtOnce) {
   const auto journal = open();
   std::promise<void> is_inside, may_go_on;
@@ -318,17 +325,6 @@ TEST_F(JournalTest, MoreThanTheBoundIsRefusedAtOnce) {
   EXPECT_TRUE(journal->flush().ok());
 }
 
-TEST(RecordCodec, ParseErrorsAreAFieldThatOlderJournalsLack) {
-  Call call = rich_call();
-  const auto without = encode(CallRecorded{call});
-  call.parse_errors = {"no name", ""};
-  const auto with = encode(CallRecorded{call});
-  EXPECT_EQ(with.substr(0, without.size()), without);
-  const auto type = type_of(CallRecorded{call});
-  EXPECT_EQ(std::get<CallRecorded>(decode(type, with).value()).call.parse_errors, call.parse_errors);
-  EXPECT_TRUE(std::get<CallRecorded>(decode(type, without).value()).call.parse_errors.empty());
-}
-
 TEST(RecordCodec, RefusesWhatIsTooShortTooLongOrUnknown) {
   for (const auto& record : one_of_each()) {
     const std::string payload = encode(record);
@@ -338,9 +334,9 @@ TEST(RecordCodec, RefusesWhatIsTooShortTooLongOrUnknown) {
     EXPECT_FALSE(decode(type_of(record), payload + "x").ok());
     EXPECT_GE(encoded_bytes(record) + 64, payload.size());
   }
-  EXPECT_FALSE(decode(0, "").ok());
-  EXPECT_FALSE(decode(9, "").ok());
-  EXPECT_FALSE(decode(255, "").ok());
+  for (const std::uint8_t type : {0, 9, 255}) EXPECT_FALSE(decode(type, "").ok());
+  EXPECT_NE(decode(9, "").error().message.find("unknown type 9"), std::string::npos);
+  EXPECT_NE(decode(8, "").error().message.find("RunResumed"), std::string::npos);
 }
 }  // namespace
 }  // namespace corisco::samples

@@ -1,15 +1,14 @@
 // Rows worked out by hand; the first test is the picture above Sample in types/sample.h.
-#include "corisco/samples/merge.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "samples/sample_calls.h"
+#include "samples/merged_rows.h"
 
 namespace corisco::samples {
 namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 std::vector<std::uint64_t> versions_of(const Sample& row) {
   std::vector<std::uint64_t> versions;
@@ -17,15 +16,9 @@ std::vector<std::uint64_t> versions_of(const Sample& row) {
   return versions;
 }
 
-// P1 = 1 2, R1 = 3 4, E1 = 5, R2 = 6 7, then a compacted history P2 = 8, R3 = 9.
-FinishedRollout worked_example() {
-  return make_rollout(
-      {make_call(0, {1, 2}, {3, 4}, 5), make_call(1, {1, 2, 3, 4, 5}, {6, 7}, 6), make_call(2, {8}, {9}, 6)});
-}
-
 TEST(Merge, TrajectoryOfTheWorkedExample) {
   MergeReport report;
-  const auto rows = merge(worked_example(), MergeLevel::trajectory, report);
+  const auto rows = rows_of(worked_example(), MergeLevel::trajectory, report);
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_THAT(rows[0].token_ids, ElementsAre(1, 2, 3, 4, 5, 6, 7));
   EXPECT_THAT(rows[0].loss_mask, ElementsAre(0, 0, 1, 1, 0, 1, 1));
@@ -43,12 +36,12 @@ TEST(Merge, TrajectoryOfTheWorkedExample) {
   EXPECT_EQ(report.num_calls, 3U);
   EXPECT_EQ(report.num_rows, 2U);
   EXPECT_EQ(report.num_trained_tokens, 5U);
-  EXPECT_THAT(report.splits, ElementsAre(SplitCause::prefix_changed));
+  EXPECT_THAT(report.splits, ElementsAre(Pair(SplitCause::prefix_changed, 1U)));
 }
 
 TEST(Merge, TransitionIsARowPerCall) {
   MergeReport report;
-  const auto rows = merge(worked_example(), MergeLevel::transition, report);
+  const auto rows = rows_of(worked_example(), MergeLevel::transition, report);
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_THAT(rows[1].token_ids, ElementsAre(1, 2, 3, 4, 5, 6, 7));
   EXPECT_THAT(rows[1].loss_mask, ElementsAre(0, 0, 0, 0, 0, 1, 1));
@@ -60,21 +53,21 @@ TEST(Merge, TransitionIsARowPerCall) {
 // Two sub-agents take turns; each goes on from its own branch.
 TEST(Merge, InterleavedBranchesEachContinueTheirOwn) {
   MergeReport report;
-  const auto rows = merge(make_rollout({make_call(0, {1}, {2}), make_call(1, {10}, {11}),
-                                        make_call(2, {1, 2, 3}, {4}), make_call(3, {10, 11, 12}, {13})}),
-                          MergeLevel::trajectory, report);
+  const auto rows = rows_of(make_rollout({make_call(0, {1}, {2}), make_call(1, {10}, {11}),
+                                          make_call(2, {1, 2, 3}, {4}), make_call(3, {10, 11, 12}, {13})}),
+                            MergeLevel::trajectory, report);
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_THAT(rows[0].token_ids, ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(rows[1].token_ids, ElementsAre(10, 11, 12, 13));
   EXPECT_THAT(rows[1].call_index, ElementsAre(-1, 1, -1, 3));
-  EXPECT_THAT(report.splits, ElementsAre(SplitCause::prefix_changed));
+  EXPECT_THAT(report.splits, ElementsAre(Pair(SplitCause::prefix_changed, 1U)));
 }
 
 TEST(Merge, TheLongestBranchWins) {
   MergeReport report;
-  const auto rows = merge(make_rollout({make_call(0, {1}, {2}), make_call(1, {1, 2, 3}, {4}),
-                                        make_call(2, {1}, {2}), make_call(3, {1, 2, 3, 4, 5}, {6})}),
-                          MergeLevel::trajectory, report);
+  const auto rows = rows_of(make_rollout({make_call(0, {1}, {2}), make_call(1, {1, 2, 3}, {4}),
+                                          make_call(2, {1}, {2}), make_call(3, {1, 2, 3, 4, 5}, {6})}),
+                            MergeLevel::trajectory, report);
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_THAT(rows[0].token_ids, ElementsAre(1, 2, 3, 4, 5, 6));
   EXPECT_THAT(rows[1].token_ids, ElementsAre(1, 2));
@@ -83,21 +76,21 @@ TEST(Merge, TheLongestBranchWins) {
 // Turns 1 and 2 both extend turn 0: the first goes on in its row, the second has turn 0 as context.
 TEST(Merge, ASecondContinuationForks) {
   MergeReport report;
-  const auto rows = merge(
+  const auto rows = rows_of(
       make_rollout({make_call(0, {1}, {2}), make_call(1, {1, 2, 3}, {4}), make_call(2, {1, 2, 5}, {6})}),
       MergeLevel::trajectory, report);
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_THAT(rows[0].loss_mask, ElementsAre(0, 1, 0, 1));
   EXPECT_THAT(rows[1].token_ids, ElementsAre(1, 2, 5, 6));
   EXPECT_THAT(rows[1].loss_mask, ElementsAre(0, 0, 0, 1));
-  EXPECT_THAT(report.splits, ElementsAre(SplitCause::forked));
+  EXPECT_THAT(report.splits, ElementsAre(Pair(SplitCause::forked, 1U)));
 }
 
 TEST(Merge, ChoicesOfOnePromptAreRowsOfTheirOwn) {
   MergeReport report;
-  const auto rows = merge(make_rollout({make_call(0, {1}, {2}, 5, 0), make_call(0, {1}, {3}, 5, 1),
-                                        make_call(1, {1, 3, 4}, {5})}),
-                          MergeLevel::trajectory, report);
+  const auto rows = rows_of(make_rollout({make_call(0, {1}, {2}, 5, 0), make_call(0, {1}, {3}, 5, 1),
+                                          make_call(1, {1, 3, 4}, {5})}),
+                            MergeLevel::trajectory, report);
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_THAT(rows[0].token_ids, ElementsAre(1, 2));
   EXPECT_THAT(rows[1].token_ids, ElementsAre(1, 3, 4, 5));
@@ -106,23 +99,23 @@ TEST(Merge, ChoicesOfOnePromptAreRowsOfTheirOwn) {
 
 TEST(Merge, WhatTheHarnessEncodedAgainIsASplit) {
   MergeReport report;
-  const auto rows = merge(make_rollout({make_call(0, {1}, {20, 21}), make_call(1, {1, 22, 23}, {4})}),
-                          MergeLevel::trajectory, report);
+  const auto rows = rows_of(make_rollout({make_call(0, {1}, {20, 21}), make_call(1, {1, 22, 23}, {4})}),
+                            MergeLevel::trajectory, report);
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_THAT(rows[0].token_ids, ElementsAre(1, 20, 21));  // what was sampled
   EXPECT_THAT(rows[1].loss_mask, ElementsAre(0, 0, 0, 1));
-  EXPECT_THAT(report.splits, ElementsAre(SplitCause::prefix_changed));
+  EXPECT_THAT(report.splits, ElementsAre(Pair(SplitCause::prefix_changed, 1U)));
 }
 
 TEST(Merge, OtherTemperaturesDoNotShareARow) {
   MergeReport report;
   auto warm = make_call(1, {1, 2, 3}, {4});
   warm.temperature = 0.5F;
-  const auto rows = merge(make_rollout({make_call(0, {1}, {2}), warm}), MergeLevel::trajectory, report);
+  const auto rows = rows_of(make_rollout({make_call(0, {1}, {2}), warm}), MergeLevel::trajectory, report);
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].temperature, 1.0F);
   EXPECT_EQ(rows[1].temperature, 0.5F);
-  EXPECT_THAT(report.splits, ElementsAre(SplitCause::temperature_changed));
+  EXPECT_THAT(report.splits, ElementsAre(Pair(SplitCause::temperature_changed, 1U)));
 }
 
 TEST(Merge, UndeliveredAndUntrainableTokensAreContextAndCounted) {
@@ -133,13 +126,13 @@ TEST(Merge, UndeliveredAndUntrainableTokensAreContextAndCounted) {
   const auto last = make_call(3, {1, 2, 3, 6, 7, 8, 9}, {10});
   MergeReport report;
   const auto rows =
-      merge(make_rollout({make_call(0, {1}, {2}), lost, greedy, last}), MergeLevel::trajectory, report);
+      rows_of(make_rollout({make_call(0, {1}, {2}), lost, greedy, last}), MergeLevel::trajectory, report);
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_THAT(rows[0].token_ids, ElementsAre(1, 2, 3, 6, 7, 8, 9, 10));
   EXPECT_THAT(rows[0].loss_mask, ElementsAre(0, 1, 0, 0, 0, 0, 0, 1));
   EXPECT_THAT(rows[0].call_index, ElementsAre(-1, 0, -1, -1, -1, -1, -1, 3));
-  EXPECT_EQ(report.num_undelivered_tokens, 2U);
-  EXPECT_EQ(report.num_untrainable_tokens, 3U);
+  EXPECT_EQ(report.untrained(UntrainedReason::undelivered), 2U);
+  EXPECT_EQ(report.untrained(UntrainedReason::untrainable), 3U);
   EXPECT_EQ(report.num_trained_tokens, 2U);
   EXPECT_THAT(report.splits, IsEmpty());
 }
@@ -148,15 +141,15 @@ TEST(Merge, ARolloutThatTheMachineEndedTrainsNothing) {
   auto rollout = worked_example();
   rollout.outcome = Outcome::engine_failed;
   MergeReport report;
-  EXPECT_THAT(merge(rollout, MergeLevel::trajectory, report), IsEmpty());
-  EXPECT_EQ(report.num_invalid_tokens, 5U);
+  EXPECT_THAT(rows_of(rollout, MergeLevel::trajectory, report), IsEmpty());
+  EXPECT_EQ(report.untrained(UntrainedReason::infrastructure), 5U);
 }
 
 TEST(Merge, EmptyRepliesAndNoCallsMakeNoRow) {
   MergeReport report;
-  EXPECT_THAT(merge(make_rollout({}), MergeLevel::trajectory, report), IsEmpty());
+  EXPECT_THAT(rows_of(make_rollout({}), MergeLevel::trajectory, report), IsEmpty());
   const auto rows =
-      merge(make_rollout({make_call(0, {1}, {}), make_call(1, {1, 2}, {3})}), MergeLevel::trajectory, report);
+      rows_of(make_rollout({make_call(0, {1}, {}), make_call(1, {1, 2}, {3})}), MergeLevel::trajectory, report);
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_THAT(rows[0].token_ids, ElementsAre(1, 2, 3));
 }

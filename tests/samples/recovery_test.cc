@@ -185,6 +185,35 @@ TEST(Recovery, OnlyCallsOfTheAttemptThatCountsComeBack) {
   EXPECT_EQ(recovered.ready[0].rollouts[0].calls[0].id, CallId{501});
 }
 
+TEST(Recovery, CallsComeBackInTheStateThatWasNotedLast) {
+  Records records;
+  open_group(records, 1, 0);
+  record_call(records, 10, 1, 500, 0, false);
+  records.push_back(CallDelivered{CallId{500}, {RolloutId{10}, 1}, false, CallState::superseded});
+  record_call(records, 10, 1, 501, 1, true);
+  finish(records, 10, 1.0);
+  finish(records, 11, 0.0);
+  const auto recovered = recover_from(records, 0);
+  ASSERT_EQ(recovered.ready.size(), 1U);
+  const auto& calls = recovered.ready[0].rollouts[0].calls;
+  ASSERT_EQ(calls.size(), 2U);
+  EXPECT_EQ(calls[0].state, CallState::superseded);
+  EXPECT_FALSE(calls[0].is_delivered);
+  EXPECT_EQ(calls[1].state, CallState::used);
+}
+
+// The disk was full when the attempt began, and had room again for its call and its end.
+TEST(Recovery, AnEndTellsOfAnAttemptWhoseStartIsNotThere) {
+  Records records;
+  records.push_back(GroupOpened{GroupId{1}, 0, 1, {}});
+  records.push_back(RolloutOpened{make_spec(10, 1, 0)});
+  record_call(records, 10, 1, 500, 0, true);
+  finish(records, 10, 1.0);
+  const auto recovered = recover_from(records, 0);
+  ASSERT_EQ(recovered.ready.size(), 1U);
+  EXPECT_EQ(recovered.ready[0].rollouts[0].calls.size(), 1U);
+}
+
 TEST(Recovery, EndsByTheDaemonsOwnStopDoNotCount) {
   Records records;
   open_group(records, 1, 0);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <tuple>
 
 #include "samples/sample_calls.h"
 
@@ -26,6 +27,9 @@ struct KeptJournal final : Journal {
     if (done) done({});
   }
   Result<void> flush() override { return {}; }
+  void remove_old(Retention, std::function<void(Result<Removed>)> done) override {
+    if (done) done(Removed{});
+  }
   std::uint64_t torn_bytes() const override { return 0; }
   std::vector<Record> records;
 };
@@ -45,6 +49,35 @@ struct StoreTest : ::testing::Test {
   Store store{&journal, [this](std::unique_ptr<Group> group) { groups.push_back(std::move(group)); },
               [this](FinishedRollout rollout) { evaluated.push_back(std::move(rollout)); }};
 };
+
+// Rollout 1 had finished and rollout 2 had made one attempt when the daemon died.
+TEST_F(StoreTest, AGroupOfAnEarlierLifeGoesOnWithoutOpeningsInTheJournal) {
+  Group so_far{GroupId{1}, 7, PolicyVersion{3}, {make_end(1, 0.5)}};
+  so_far.rollouts[0].spec = make_spec(1, 1, 0, 7);
+  so_far.rollouts[0].calls = {call_of(1, 1, 10, 0)};
+  ASSERT_TRUE(store.reopen_group(so_far, 2).ok());
+  EXPECT_EQ(code_of(store.reopen_group(so_far, 2)), Code::conflict);
+  EXPECT_EQ(code_of(store.open_rollout(make_spec(9, 1, 0, 7))), Code::conflict);   // the finished one's sibling
+  ASSERT_TRUE(store.reopen_rollout(make_spec(2, 1, 1, 7), 1).ok());
+  EXPECT_TRUE(journal.records.empty());
+  EXPECT_EQ(code_of(store.append(call_of(2, 1, 11, 0))), Code::not_found);         // the old attempt's
+  EXPECT_EQ(code_of(store.start_attempt({RolloutId{2}, 1})), Code::conflict);
+  ASSERT_TRUE(store.start_attempt({RolloutId{2}, 2}).ok());
+  ASSERT_TRUE(store.append(call_of(2, 2, 12, 0)).ok());
+  auto second = make_end(2, 1.0);
+  second.attempt = 2;
+  ASSERT_TRUE(store.finish(second).ok());
+  ASSERT_EQ(groups.size(), 1U);
+  EXPECT_EQ(groups[0]->opened_at, PolicyVersion{3});
+  ASSERT_EQ(groups[0]->rollouts.size(), 2U);
+  EXPECT_EQ(groups[0]->rollouts[0].calls.size(), 1U);
+  EXPECT_EQ(groups[0]->rollouts[1].calls[0].id, CallId{12});
+}
+
+TEST_F(StoreTest, AGroupWhoseRolloutsHaveAllFinishedIsNotReopened) {
+  Group whole{GroupId{1}, 7, PolicyVersion{3}, {make_end(1, 0.5)}};
+  EXPECT_EQ(code_of(store.reopen_group(whole, 1)), Code::invalid_argument);
+}
 
 TEST_F(StoreTest, AWholeGroupIsHandedOnOnceAndInOrder) {
   open_pair();
@@ -146,6 +179,33 @@ TEST_F(StoreTest, ADeliveryAfterTheEndCountsWhileTheGroupIsOpen) {
   const auto before = journal.records.size();
   store.mark_delivered(CallId{10}, key, true);  // handed on: ignored
   EXPECT_EQ(journal.records.size(), before);
+}
+
+TEST_F(StoreTest, AStateMayChangeAfterTheCallIsRecorded) {
+  open_pair();
+  const AttemptKey key{RolloutId{1}, 1};
+  for (std::uint32_t turn = 0; turn < 3; ++turn) ASSERT_TRUE(store.append(call_of(1, 1, 10 + turn, turn)).ok());
+  store.mark_state(CallId{10}, key, CallState::superseded);
+  store.mark_delivered(CallId{11}, key, true);
+  store.mark_state(CallId{11}, key, CallState::side);
+  store.mark_state(CallId{11}, key, CallState::side);              // nothing new: no record
+  store.mark_state(CallId{12}, {RolloutId{1}, 2}, CallState::side);   // another attempt: ignored
+  store.mark_delivered(CallId{10}, key, true);                     // late; it stays superseded
+  std::vector<std::tuple<std::uint64_t, bool, CallState>> records;
+  for (const auto& record : journal.records)
+    if (const auto* marked = std::get_if<CallDelivered>(&record))
+      records.emplace_back(marked->call.value, marked->is_delivered, marked->state);
+  EXPECT_EQ(records, (decltype(records){{10, false, CallState::superseded},
+                                        {11, true, CallState::used},
+                                        {11, true, CallState::side},
+                                        {10, true, CallState::superseded}}));
+  ASSERT_TRUE(store.finish(make_end(1, 1.0)).ok());
+  store.mark_state(CallId{12}, key, CallState::superseded);        // while the group is open
+  ASSERT_TRUE(store.finish(make_end(2, 1.0)).ok());
+  const auto& calls = groups.at(0)->rollouts[0].calls;
+  EXPECT_EQ(calls[0].state, CallState::superseded);
+  EXPECT_EQ(calls[1].state, CallState::side);
+  EXPECT_EQ(calls[2].state, CallState::superseded);
 }
 
 TEST_F(StoreTest, ValidationRolloutsNeedNoGroupAndNeverMakeOne) {

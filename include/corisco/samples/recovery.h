@@ -40,6 +40,8 @@ struct Recovered {
   std::uint64_t next_rollout = 1, next_group = 1, next_call = 1;
   std::uint64_t next_task_occurrence = 0;
   std::uint64_t num_updates = 0;               // in the checkpoint's weights, skipped ones included
+  std::vector<UpdatePublished> lost_updates;   // in force until now, not in the checkpoint's weights
+  std::vector<UpdatePublished> void_updates;   // of lives before a resume, above the checkpoint's version
   std::uint64_t torn_bytes = 0;
 
   // For a run that draws unfinished groups again as new groups instead of going on with them.

@@ -27,6 +27,11 @@ class Store {
                           PolicyVersion version);
   // A training rollout needs its group to be open (not_found) and its sibling to be new in it (conflict).
   Result<void> open_rollout(const RolloutSpec& spec);
+  // The same of a group that an earlier life of the daemon left open, with those of its rollouts that had
+  // finished, and of one that had not, whose attempts up to attempts_before were made. The journal has
+  // their openings already.
+  Result<void> reopen_group(Group so_far, std::uint32_t num_siblings);
+  Result<void> reopen_rollout(const RolloutSpec& spec, std::uint32_t attempts_before);
   // Later than every earlier attempt, else conflict. Calls of earlier attempts are dropped from
   // the rollout (the journal keeps them). salt: of the attempt's sampling key.
   Result<void> start_attempt(AttemptKey attempt, std::uint64_t salt = 0);
@@ -35,14 +40,17 @@ class Store {
   Result<void> append(Call call);
   // True once is true for good. Ignored if the call's group was handed on or its attempt superseded.
   void mark_delivered(CallId id, AttemptKey attempt, bool is_delivered);
+  // superseded: its request was made again and sampled anew; side: it was beside the task. merge() trains
+  // neither, delivered or not. Ignored as mark_delivered.
+  void mark_state(CallId id, AttemptKey attempt, CallState state);
   // Calls so far of the running attempt, by (turn, choice); null if it does not run.
   const std::vector<Call>* calls(AttemptKey attempt) const;
   // Terminal once: conflict on a second one, and for an end of a superseded attempt. The outcome,
   // reward and note come in finished; its spec and calls are the store's own.
   // invalid_argument: a trained outcome without a finite reward.
   Result<void> finish(FinishedRollout finished);
-  // Forgets an open group that will not be completed (shutdown), with its rollouts.
-  void drop_group(GroupId id);
+  // Forgets an open group that will not be completed, with its rollouts; those of them that had finished.
+  std::vector<FinishedRollout> drop_group(GroupId id);
 
   std::size_t num_open_groups() const { return groups_.size(); }
   std::size_t num_open_rollouts() const { return rollouts_.size(); }
@@ -50,7 +58,8 @@ class Store {
  private:
   struct OpenRollout {
     RolloutSpec spec;
-    std::uint32_t attempt = 0;         // the running one; 0: none yet
+    std::uint32_t attempt = 0;         // the latest; 0: none yet
+    bool is_running = false;           // it began in this process
     std::vector<Call> calls;           // of that attempt, by (turn, choice)
   };
   struct OpenGroup {
@@ -59,6 +68,7 @@ class Store {
     std::uint32_t num_siblings = 0;
   };
   void journal(Record record);
+  Result<void> admit(const RolloutSpec& spec, std::uint32_t attempt);
   OpenRollout* running(AttemptKey attempt);
   Call* find_call(CallId id, AttemptKey attempt);
   void add_to_group(FinishedRollout finished);
