@@ -19,11 +19,18 @@ std::string event(const Json& value) {
 
 std::string ping() { return event({{"type", "ping"}}); }
 
+// The prompt is the sum of the first three.
 Json usage_of(const Usage& usage) {
-  return {{"input_tokens", usage.prompt_tokens},
+  return {{"input_tokens", usage.prompt_tokens - usage.cached_tokens},
           {"cache_creation_input_tokens", 0},
-          {"cache_read_input_tokens", 0},
+          {"cache_read_input_tokens", usage.cached_tokens},
           {"output_tokens", usage.completion_tokens}};
+}
+Json usage_of(std::size_t prompt_tokens, const ChoiceStream& ended) {
+  Usage usage;
+  usage.prompt_tokens = prompt_tokens;
+  usage.add(ended);
+  return usage_of(usage);
 }
 
 using Kind = tool_calls::Event::Kind;
@@ -93,7 +100,7 @@ class AnthropicReply final : public ChatReply {
   std::string whole(const std::vector<ChoiceStream>& choices, const std::vector<TokenId>& prompt_ids) override;
 
  private:
-  Json message(Json content, const Usage& usage) const;
+  Json message(Json content, Json usage) const;
   std::string part(const ReplyPart& part);
   std::string open_block(Kind kind, Json empty_block);
   std::string close_block();
@@ -106,7 +113,7 @@ class AnthropicReply final : public ChatReply {
   std::optional<Kind> open_kind_;        // of the last of them, while it is open
 };
 
-Json AnthropicReply::message(Json content, const Usage& usage) const {
+Json AnthropicReply::message(Json content, Json usage) const {
   return {{"id", id_},
           {"type", "message"},
           {"role", "assistant"},
@@ -114,7 +121,7 @@ Json AnthropicReply::message(Json content, const Usage& usage) const {
           {"content", std::move(content)},
           {"stop_reason", nullptr},
           {"stop_sequence", nullptr},
-          {"usage", usage_of(usage)}};
+          {"usage", std::move(usage)}};
 }
 
 // Closes another one that is open.
@@ -143,7 +150,9 @@ std::string AnthropicReply::block_delta(const char* type, const char* field, con
 
 std::string AnthropicReply::opening(std::uint32_t, const std::vector<TokenId>& prompt_ids) {
   prompt_tokens_ = prompt_ids.size();
-  return event({{"type", "message_start"}, {"message", message(Json::array(), {prompt_tokens_, 0})}});
+  Usage at_start;                        // what is cached shows with the first token: message_delta tells
+  at_start.prompt_tokens = prompt_tokens_;
+  return event({{"type", "message_start"}, {"message", message(Json::array(), usage_of(at_start))}});
 }
 
 std::string AnthropicReply::piece(std::uint32_t, const ChoicePiece& piece) {
@@ -177,7 +186,7 @@ std::string AnthropicReply::ending(std::uint32_t, const ChoiceStream& ended) {
   events += close_block();
   return events + event({{"type", "message_delta"},
                          {"delta", stop_of(ended)},
-                         {"usage", usage_of({prompt_tokens_, ended.tokens().size()})}});
+                         {"usage", usage_of(prompt_tokens_, ended)}});
 }
 
 std::string AnthropicReply::done(const Usage&) { return event({{"type", "message_stop"}}); }
@@ -189,7 +198,7 @@ std::string AnthropicReply::failure(const ApiError& error) {
 std::string AnthropicReply::whole(const std::vector<ChoiceStream>& choices,
                                   const std::vector<TokenId>& prompt_ids) {
   const auto& ended = choices.front();
-  auto reply = message(content_of(ended), {prompt_ids.size(), ended.tokens().size()});
+  auto reply = message(content_of(ended), usage_of(prompt_ids.size(), ended));
   reply.update(stop_of(ended));
   return json_text(reply);
 }

@@ -12,7 +12,10 @@
 #include "gateway/call_rate.h"
 #include "gateway/continuation.h"
 #include "gateway/held_time.h"
+#include "gateway/history_restore.h"
 #include "gateway/response_store.h"
+#include "gateway/retry_book.h"
+#include "gateway/side_calls.h"
 
 namespace corisco::gateway {
 struct AttemptState {
@@ -21,14 +24,15 @@ struct AttemptState {
   bool is_closed = false;
   AttemptSummary summary;
   std::uint32_t next_turn = 0;
-  bool has_tools = false;                // a call of it offered tools
-  bool has_answered_tools = false;       // such a call has its reply
+  SideCalls side_calls;
   CallRate rate;
   std::uint32_t num_final_turns = 0;     // after its last call: that told its harness to stop
   HeldTime held;
   bool is_suspended = false;
   CallTree calls;
+  StoredReplies stored_replies;          // those that may come back with another content
   ResponseStore responses;
+  RetryBook retries;
   std::unordered_map<std::uint64_t, std::uint64_t> prompts_seen;  // hash of the ids -> how often
   // Running calls, each with what interrupts it.
   std::map<std::uint64_t, std::function<void()>> running;

@@ -2,11 +2,14 @@
 // number requests and calls. Owned by the server; io thread only.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "corisco/base/random.h"
 #include "corisco/base/strings.h"
 #include "corisco/gateway/server.h"
+#include "gateway/call_ids.h"
 #include "gateway/gateway_metrics.h"
+#include "gateway/literal_text.h"
 #include "gateway/system_folding.h"
 #include "gateway/text_worker.h"
 
@@ -14,7 +17,10 @@ namespace corisco::gateway {
 struct CallContext {
   CallContext(const ServerParts& server_parts, std::uint64_t process_number)
       : parts(server_parts), worker(*server_parts.io), metrics(*server_parts.metrics),
-        folding(*server_parts.chat_template), next_call(server_parts.first_call_id), process(process_number) {}
+        folding(*server_parts.chat_template), literal_text(*server_parts.tokenizer),
+        next_call(server_parts.first_call_id), process(process_number) {
+    for (const auto id : parts.end_ids) end_texts.push_back(parts.tokenizer->decode({&id, 1}, true));
+  }
 
   RequestId new_sequence() { return RequestId{next_sequence++}; }
   CallId new_call() { return CallId{next_call++}; }
@@ -25,6 +31,9 @@ struct CallContext {
   TextWorker worker;
   GatewayMetrics metrics;
   SystemFolding folding;                 // of what the chat template takes
+  LiteralText literal_text;              // special tokens' texts within messages
+  std::vector<std::string> end_texts;    // of the tokens that end a turn
+  CallIds call_ids;
   std::uint64_t next_sequence = 1;       // in the engine
   std::uint64_t next_call;
   std::uint64_t next_request = 1;        // over HTTP

@@ -1,5 +1,6 @@
-// The stages of a chat call, in their order. Its attempt's caps: chat_call_caps.cc. What is recorded and
-// how it ends: chat_call_end.cc.
+// The stages of a chat call, in their order. Its attempt's caps: chat_call_caps.cc. A request that is sent
+// again: chat_call_retry.cc. The prompt and its choices: chat_call_plan.cc. What is recorded and how it ends:
+// chat_call_end.cc.
 #include "gateway/chat_call.h"
 
 #include <algorithm>
@@ -14,10 +15,12 @@ namespace {
 constexpr const char* kEventStream = "text/event-stream; charset=utf-8";
 }
 
-ChatCall::ChatCall(CallContext& context, const WireFormat& format, Caller caller, ReplyWriter& reply)
+ChatCall::ChatCall(CallContext& context, const WireFormat& format, Caller caller, ReplyWriter& reply,
+                   bool has_retry_marks)
     : context_(context), parts_(context.parts), format_(format), attempt_(std::move(caller.attempt)), reply_(reply),
       signal_(reply.peer().executor()), next_heartbeat_(real_clock().now() + parts_.silent_hold),
-      started_unix_seconds_(parts_.clock->unix_seconds()), number_(context.next_request++) {
+      started_unix_seconds_(parts_.clock->unix_seconds()), number_(context.next_request++),
+      has_retry_marks_(has_retry_marks) {
   if (attempt_) attempt_->running.emplace(number_, [this] { signal_.notify(); });
   reply_.peer().on_gone([this] { signal_.notify(); });
 }
@@ -26,21 +29,23 @@ ChatCall::~ChatCall() {
   for (auto& choice : choices_) cancel(choice);
   end_hold();
   reply_.peer().on_gone(nullptr);
+  settle();
   if (attempt_) attempt_->running.erase(number_);
 }
 
 asio::awaitable<void> ChatCall::run(std::string body) {
   const auto begun = parts_.clock->now();
   const auto failure = co_await answer(std::move(body));
-  if (failure) {
-    co_await abandon();
-    co_await tell(*failure);
-  }
+  if (failure) co_await abandon();
+  settle();
+  if (failure) co_await tell(*failure);
   context_.metrics.request_seconds.observe(seconds_between(begun, parts_.clock->now()));
 }
 
 asio::awaitable<ChatCall::Failure> ChatCall::answer(std::string body) {
   if (auto failure = co_await parse(std::move(body))) co_return failure;
+  if (auto failure = co_await follow_earlier()) co_return failure;
+  if (earlier_) co_return co_await repeat();
   if (!admit()) co_return co_await end_harness();
   if (auto failure = co_await keep_to_rate()) co_return failure;
   if (auto failure = co_await pass_gate()) co_return failure;
@@ -54,10 +59,16 @@ asio::awaitable<ChatCall::Failure> ChatCall::parse(std::string body) {
   ChatLimits limits;
   limits.choices_max = parts_.config->gateway.choices_max;
   const auto size = body.size();
-  auto work = [&format = format_, limits, body = std::move(body)] { return format.parse(body, limits); };
+  auto work = [&format = format_, limits, body = std::move(body)] {
+    auto outcome = format.parse(body, limits);
+    const auto* request = std::get_if<ChatRequest>(&outcome);
+    auto identity = request == nullptr ? RequestIdentity{} : identity_of(*request, format);
+    return std::pair(std::move(outcome), std::move(identity));
+  };
   auto parsed = co_await context_.worker.run(size, std::move(work));
-  if (auto* error = std::get_if<ApiError>(&parsed)) co_return std::move(*error);
-  request_ = std::move(std::get<ChatRequest>(parsed));
+  if (auto* error = std::get_if<ApiError>(&parsed.first)) co_return std::move(*error);
+  request_ = std::move(std::get<ChatRequest>(parsed.first));
+  identity_ = std::move(parsed.second);
   context_.metrics.tools_left_out.add(request_.num_tools_left_out);
   if (auto unknown = unknown_model(parts_.config->gateway, request_.model)) co_return unknown;
   const auto& model = request_.model.empty() ? parts_.model_name : request_.model;
@@ -86,72 +97,6 @@ asio::awaitable<ChatCall::Failure> ChatCall::pass_gate() {
   co_return interrupted();
 }
 
-asio::awaitable<ChatCall::Failure> ChatCall::prepare() {
-  auto made = co_await make_prompt(context_, request_, attempt_.get());
-  if (auto* error = std::get_if<ApiError>(&made)) co_return std::move(*error);
-  prompt_ = std::move(std::get<Prompt>(made));
-  note_continuation();
-  auto parsers = co_await make_parsers();
-  if (auto failure = plan_choices(std::move(parsers))) co_return failure;
-  co_return interrupted();
-}
-
-// Whoever sends a reply back has received it, even if the connection that it came by broke.
-void ChatCall::note_continuation() {
-  if (!attempt_) return;
-  if (!attempt_->calls.empty()) context_.metrics.continued(prompt_.match.node != nullptr);
-  for (const auto call : prompt_.match.calls) {
-    parts_.calls->mark_delivered(call, attempt_->opening.attempt, true);
-    attempt_->summary.num_delivered = std::max(attempt_->summary.num_delivered, 1U);
-  }
-}
-
-asio::awaitable<ChatCall::Parsers> ChatCall::make_parsers() {
-  if (request_.is_completion()) co_return Parsers(request_.num_choices);   // all of it is text
-  const bool reads_calls = request_.reads_tool_calls && !parts_.reply_syntax.tool_parser.empty();
-  const auto tools_json = reads_calls ? request_.tools_json : std::string();
-  const auto size = tools_json.size();
-  const bool is_reasoning = tool_calls::ends_in_reasoning(prompt_.tail_text);
-  auto make = [&syntax = parts_.reply_syntax, tools_json, is_reasoning, count = request_.num_choices] {
-    return make_reply_parsers(syntax, tools_json, is_reasoning, count);
-  };
-  auto parsers = co_await context_.worker.run(size, std::move(make));
-  co_return parsers;
-}
-
-ChatCall::Failure ChatCall::plan_choices(Parsers parsers) {
-  auto decision = decide_sampling(*parts_.config, opening(), request_);
-  for (const auto* name : decision.overridden) context_.metrics.overridden(name);
-  const auto context_tokens_max = parts_.generator->context_tokens_max();
-  const auto max = reply_tokens_max(parts_.config->sampling, attempt_ != nullptr, request_,
-                                    prompt_.ids.size(), context_tokens_max);
-  if (!max) {
-    if (attempt_) attempt_->summary.hit_context = true;
-    return format_.context_overflow(prompt_.ids.size(), context_tokens_max);
-  }
-  decision.params.max_tokens = *max;
-  auto hidden_ids = parts_.end_ids;
-  hidden_ids.insert(hidden_ids.end(), request_.stop_ids.begin(), request_.stop_ids.end());
-  const auto nth = attempt_ ? attempt_->prompts_seen[hash_ids(prompt_.ids)] : context_.num_unseeded;
-  for (std::uint32_t i = 0; i < request_.num_choices; ++i) {
-    auto sampling = decision.params;
-    sampling.key = key_of(i, decision.uses_client_seed, nth);
-    ReplyReading reading{std::move(parsers[i]), hash_words({hash_text(reply_.request_id()), i}),
-                         parts_.reply_syntax.tool_parser == "mistral"};
-    choices_.emplace_back(
-        ChoiceStream(parts_.tokenizer, request_.stop_strings, hidden_ids, std::move(reading)),
-        std::move(sampling));
-  }
-  return std::nullopt;
-}
-
-std::uint64_t ChatCall::key_of(std::uint32_t choice, bool uses_client_seed, std::uint64_t nth) const {
-  const auto run_seed = parts_.config->run.seed;
-  if (uses_client_seed) return client_key(*request_.sampling.seed, prompt_.ids, choice);
-  if (attempt_) return rollout_key(run_seed, attempt_->opening, prompt_.ids, nth, choice);
-  return unseeded_key(run_seed, nth, choice);
-}
-
 ChatCall::Failure ChatCall::submit() {
   for (std::uint32_t i = 0; i < choices_.size(); ++i) {
     GenerateRequest request;
@@ -169,7 +114,8 @@ ChatCall::Failure ChatCall::submit() {
     return from_error(submitted.error());
   }
   // Only a prompt that was sampled from counts, so that a full queue changes no later draw.
-  ++(attempt_ ? attempt_->prompts_seen[hash_ids(prompt_.ids)] : context_.num_unseeded);
+  if (!repeats_draw_) ++(attempt_ ? attempt_->prompts_seen[draw_->prompt] : context_.num_unseeded);
+  if (exchange_) exchange_->draw = draw_;
   return std::nullopt;
 }
 
@@ -222,6 +168,10 @@ asio::awaitable<ChatCall::Failure> ChatCall::take(std::uint32_t choice, Generate
 
 asio::awaitable<ChatCall::Failure> ChatCall::flush() {
   if (unsent_.empty()) co_return std::nullopt;
+  if (is_peer_gone()) {                  // it may run on, for a retry
+    unsent_.clear();
+    co_return interrupted();
+  }
   if (!reply_.has_begun()) {
     const bool is_begun = co_await reply_.begin(kEventStream);
     if (!is_begun) co_return interrupted();
@@ -250,6 +200,7 @@ asio::awaitable<void> ChatCall::wait(TimePoint until) {
 }
 
 asio::awaitable<void> ChatCall::send_heartbeat() {
+  if (is_peer_gone()) co_return;
   // Named, since g++ 12 destroys a conditional temporary inside a co_await expression twice.
   const std::string content_type = request_.is_stream ? kEventStream : "application/json";
   const std::string sign = request_.is_stream ? wire_->heartbeat() : " ";
@@ -261,7 +212,8 @@ asio::awaitable<void> ChatCall::send_heartbeat() {
 }
 
 ChatCall::Failure ChatCall::interrupted() const {
-  if (reply_.peer().is_gone()) {
+  const bool is_wanted = exchange_ && !exchange_->attached.empty();   // by a retry
+  if (is_peer_gone() && !is_wanted) {
     ApiError gone;
     gone.status = 499;                   // never sent
     gone.code = "client_gone";

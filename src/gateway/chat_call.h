@@ -1,9 +1,11 @@
 // One chat call in any wire format, from its body to its last byte: parse, caps, gate, prompt,
-// sequences in the engine, text out, record, delivery. Lives in its connection's coroutine.
+// sequences in the engine, text out, record, delivery. Or, if it is sent again, the reply that was sampled
+// for it, by the same steps without the engine. Lives in its connection's coroutine.
 //
 // It waits in one place (wait) for: a turn at the gate, deltas of its sequences, the peer's going,
 // its attempt's closing, and the time for a sign of life. Whatever happens, what was sampled is
-// recorded, every sequence is finished or cancelled, and the gate is left.
+// recorded, every sequence is finished or cancelled, and the gate is left. Its peer's going ends it within
+// a decode step, unless a retry waits for its reply.
 #pragma once
 #include <boost/asio/awaitable.hpp>
 #include <deque>
@@ -25,8 +27,8 @@
 namespace corisco::gateway {
 class ChatCall {
  public:
-  // context, format and reply outlive it.
-  ChatCall(CallContext& context, const WireFormat& format, Caller caller, ReplyWriter& reply);
+  // context, format and reply outlive it. has_retry_marks: its head says that it is sent again.
+  ChatCall(CallContext& context, const WireFormat& format, Caller caller, ReplyWriter& reply, bool has_retry_marks);
   ChatCall(const ChatCall&) = delete;
   ChatCall& operator=(const ChatCall&) = delete;
   ~ChatCall();
@@ -44,6 +46,11 @@ class ChatCall {
 
   boost::asio::awaitable<Failure> answer(std::string body);
   boost::asio::awaitable<Failure> parse(std::string body);
+  boost::asio::awaitable<Failure> follow_earlier();
+  void supersede(const Exchange& earlier);
+  boost::asio::awaitable<Failure> repeat();
+  void settle();
+  std::shared_ptr<const KeptReply> keep_reply() const;
   bool admit();
   boost::asio::awaitable<Failure> keep_to_rate();
   boost::asio::awaitable<Failure> end_harness();
@@ -51,9 +58,11 @@ class ChatCall {
   boost::asio::awaitable<Failure> prepare();
   void note_continuation();
   using Parsers = std::vector<std::unique_ptr<tool_calls::Parser>>;   // one per choice
-  boost::asio::awaitable<Parsers> make_parsers();
+  boost::asio::awaitable<Parsers> make_parsers(bool starts_in_reasoning);
   Failure plan_choices(Parsers parsers);
-  std::uint64_t key_of(std::uint32_t choice, bool uses_client_seed, std::uint64_t nth_identical) const;
+  void plan_draw();
+  void add_choice(std::unique_ptr<tool_calls::Parser> parser, SamplingParams sampling, const std::string& request_id);
+  std::uint64_t key_of(std::uint32_t choice, bool uses_client_seed) const;
   Failure submit();
   void on_delta(std::uint32_t choice, GenerateDelta delta);
   boost::asio::awaitable<Failure> generate();
@@ -64,17 +73,18 @@ class ChatCall {
   boost::asio::awaitable<bool> send_last(const std::vector<ChoiceStream>& streams, Usage usage);
 
   Call make_call(std::uint32_t choice);
-  bool is_side_call() const;
+  SideCalls::Facts side_facts() const;
   boost::asio::awaitable<Failure> record(std::uint32_t choice);
   boost::asio::awaitable<void> abandon();
   boost::asio::awaitable<void> tell(ApiError error);
   void note_machine_error(const Error& error);
-  void mark_recorded(bool is_delivered);
+  void mark_recorded();
 
   // Consumes nothing; returns when notified, after a sign of life was sent, or at the moment.
   boost::asio::awaitable<void> wait(TimePoint until = TimePoint::max());
   boost::asio::awaitable<void> send_heartbeat();
   Failure interrupted() const;
+  bool is_peer_gone() const { return reply_.peer().is_gone(); }
   void cancel(Choice& choice);
   bool is_generating() const;
   void begin_hold();
@@ -91,7 +101,7 @@ class ChatCall {
   double started_unix_seconds_;
   std::uint64_t number_;                     // among the attempt's running calls
   std::uint32_t turn_ = 0;
-  bool is_beside_first_turn_ = false;        // no call with tools had its reply when this one came
+  bool is_early_ = false;                    // as SideCalls means it
   bool is_held_ = false;
   coordinator::Gate::Pass pass_;
   ChatRequest request_;
@@ -101,5 +111,13 @@ class ChatCall {
   std::deque<std::pair<std::uint32_t, GenerateDelta>> deltas_;   // not yet taken
   std::string unsent_;                       // of the stream
   std::vector<CallId> recorded_;
+  bool is_delivered_ = false;
+
+  const bool has_retry_marks_;
+  RequestIdentity identity_;
+  std::optional<Attachment> earlier_;        // whose reply this call waits for, or repeats
+  std::shared_ptr<Exchange> exchange_;       // of its own, from its sampling on until it is settled
+  std::optional<Draw> draw_;
+  bool repeats_draw_ = false;                // draw_ was an earlier try's
 };
 }  // namespace corisco::gateway

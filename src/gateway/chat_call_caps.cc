@@ -20,8 +20,7 @@ bool ChatCall::admit() {
     summary.hit_call_cap = true;
     return false;
   }
-  is_beside_first_turn_ = !attempt_->has_answered_tools;
-  attempt_->has_tools |= !request_.tools_json.empty();
+  is_early_ = attempt_->side_calls.note_request(!request_.tools_json.empty());
   ++summary.num_calls;
   turn_ = attempt_->next_turn++;
   return true;
@@ -67,7 +66,7 @@ asio::awaitable<ChatCall::Failure> ChatCall::end_harness() {
     if (auto failure = co_await flush()) co_return failure;
   }
   const Usage nothing_sampled;
-  co_await send_last(streams, nothing_sampled);
+  is_delivered_ = co_await send_last(streams, nothing_sampled);
   co_return std::nullopt;
 }
 }  // namespace corisco::gateway

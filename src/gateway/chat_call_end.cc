@@ -4,9 +4,19 @@
 
 #include "corisco/base/log.h"
 #include "gateway/chat_call.h"
+#include "gateway/remembered_reply.h"
 
 namespace corisco::gateway {
 namespace asio = boost::asio;
+namespace {
+// Without reasoning and tool calls.
+std::string shown_text(const ChoiceStream& choice) {
+  std::string text;
+  for (const auto& part : choice.parts())
+    if (part.kind == tool_calls::Event::Kind::text) text += part.text;
+  return text;
+}
+}  // namespace
 
 Call ChatCall::make_call(std::uint32_t choice) {
   const auto& from = choices_[choice];
@@ -15,15 +25,18 @@ Call ChatCall::make_call(std::uint32_t choice) {
   if (attempt_) call.attempt = attempt_->opening.attempt;
   call.turn = turn_;
   call.choice = choice;
-  call.prompt_ids = prompt_.ids;
+  prompt_.shared.give(call);
+  call.split = prompt_.split;
   call.tokens = from.stream.tokens();
   call.finish = from.stream.finish().value_or(FinishReason::aborted);
   call.temperature = from.sampling.temperature;
-  const bool is_side = is_side_call();
+  const bool is_side = attempt_ && attempt_->side_calls.is_side(side_facts());
   if (is_side) context_.metrics.side_calls.add();
+  const bool is_trained_side = is_side && parts_.config->gateway.train_side_calls;
+  if (is_side && !is_trained_side) call.state = CallState::side;
+  if (call.finish == FinishReason::aborted) call.state = CallState::aborted;
   call.is_trainable = attempt_ && attempt_->opening.mode == Mode::train && from.sampling.temperature > 0 &&
-                      (!is_side || parts_.config->gateway.train_side_calls);
-  call.request_json = request_.sent_messages_json;
+                      is_side == is_trained_side;
   call.reply_text = from.stream.text();
   call.parse_errors = from.stream.parse_errors();
   context_.metrics.parse_errors.add(static_cast<double>(call.parse_errors.size()));
@@ -31,19 +44,15 @@ Call ChatCall::make_call(std::uint32_t choice) {
   return call;
 }
 
-// What a harness with tools asks without them while its first turn is under way, in a conversation of its
-// own: a title, a topic. Later such calls are its work: they compact a history, or are a sub-agent's.
-bool ChatCall::is_side_call() const {
-  return attempt_ && attempt_->has_tools && is_beside_first_turn_ && request_.tools_json.empty() &&
-         prompt_.match.node == nullptr;
+SideCalls::Facts ChatCall::side_facts() const {
+  return {!request_.tools_json.empty(), is_early_, prompt_.match.node == nullptr};
 }
 
 asio::awaitable<ChatCall::Failure> ChatCall::record(std::uint32_t choice) {
   choices_[choice].is_recorded = true;
+  if (earlier_) co_return std::nullopt;   // by the call that sampled it
   auto call = make_call(choice);
   const auto id = call.id;
-  std::vector<TokenId> reply_ids;
-  for (const auto& token : call.tokens) reply_ids.push_back(token.id);
   const auto result = co_await parts_.calls->record(std::move(call));
   if (!result.ok()) {
     log::error(cat("a call could not be recorded: ", result.error().message));
@@ -51,10 +60,9 @@ asio::awaitable<ChatCall::Failure> ChatCall::record(std::uint32_t choice) {
     co_return from_error(result.error());
   }
   recorded_.push_back(id);
-  if (attempt_ && !request_.tools_json.empty()) attempt_->has_answered_tools = true;
   if (attempt_)
-    attempt_->calls.add(prompt_.match, prompt_.tail_text, prompt_.tail_ids,
-                        parts_.tokenizer->decode(reply_ids, true), reply_ids, id);
+    attempt_->side_calls.note_reply(side_facts(), id, prompt_.tail_text, shown_text(choices_[choice].stream));
+  if (attempt_) remember_reply(context_, *attempt_, prompt_, request_, choices_[choice].stream, id);
   co_return std::nullopt;
 }
 
@@ -72,9 +80,10 @@ asio::awaitable<ChatCall::Failure> ChatCall::deliver() {
     usage.add(choice.stream);
     streams.push_back(std::move(choice.stream));
   }
-  const bool is_delivered = co_await send_last(streams, usage);
-  if (attempt_ && is_delivered) ++attempt_->summary.num_delivered;
-  mark_recorded(is_delivered);
+  if (!is_peer_gone()) is_delivered_ = co_await send_last(streams, usage);
+  for (std::size_t i = 0; i < streams.size(); ++i) choices_[i].stream = std::move(streams[i]);
+  if (attempt_ && is_delivered_) ++attempt_->summary.num_delivered;
+  mark_recorded();
   co_return std::nullopt;
 }
 
@@ -103,7 +112,7 @@ asio::awaitable<void> ChatCall::abandon() {
     if (choices_[i].is_recorded || choices_[i].stream.tokens().empty()) continue;
     (void)co_await record(i);   // logged there; the call has failed already
   }
-  mark_recorded(false);
+  mark_recorded();
 }
 
 asio::awaitable<void> ChatCall::tell(ApiError error) {
@@ -124,12 +133,13 @@ void ChatCall::note_machine_error(const Error& error) {
   if (attempt_ && is_ours) attempt_->summary.saw_engine_error = true;
 }
 
-void ChatCall::mark_recorded(bool is_delivered) {
+void ChatCall::mark_recorded() {
+  if (earlier_ && !is_delivered_) return;   // as before
   const auto attempt = attempt_ ? attempt_->opening.attempt : AttemptKey{};
   for (const auto id : recorded_) {
-    parts_.calls->mark_delivered(id, attempt, is_delivered);
-    if (!is_delivered) context_.metrics.undelivered.add();
+    parts_.calls->mark_delivered(id, attempt, is_delivered_);
+    if (attempt_ && is_delivered_) attempt_->calls.note_delivered(id);
+    if (!is_delivered_) context_.metrics.undelivered.add();
   }
-  recorded_.clear();
 }
 }  // namespace corisco::gateway

@@ -15,8 +15,11 @@ struct Usage {
   std::size_t prompt_tokens = 0;
   std::size_t completion_tokens = 0;     // of all choices, end tokens included
   std::size_t reasoning_tokens = 0;      // of those, as ChoiceStream counts them
+  std::size_t cached_tokens = 0;         // of the prompt: what the first choice found computed
 
+  // The choices in their order.
   void add(const ChoiceStream& choice) {
+    if (completion_tokens == 0) cached_tokens = choice.num_cached_prompt_tokens();
     completion_tokens += choice.tokens().size();
     reasoning_tokens += choice.num_reasoning_tokens();
   }

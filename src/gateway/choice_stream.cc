@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "corisco/base/random.h"
-#include "corisco/base/strings.h"
+#include "gateway/call_ids.h"
 
 namespace corisco::gateway {
 namespace {
@@ -44,14 +43,6 @@ std::string ChoiceStream::shown_of(text::StopStrings::Piece piece) {
   return std::move(piece.text);
 }
 
-std::string ChoiceStream::call_id(int index) const {
-  auto hash = hash_words({reading_.call_id_seed, static_cast<std::uint64_t>(index)});
-  if (!reading_.has_short_call_ids) return cat("call_", hex(hash));
-  std::string id;
-  for (int i = 0; i < 9; ++i, hash /= 36) id += "0123456789abcdefghijklmnopqrstuvwxyz"[hash % 36];
-  return id;
-}
-
 void ChoiceStream::understand(const std::string& text, ChoicePiece& piece) {
   piece.text += text;
   if (reading_.parser) take(reading_.parser->push(text), piece);
@@ -69,7 +60,7 @@ void ChoiceStream::take(std::vector<tool_calls::Event> events, ChoicePiece& piec
     ReplyPart part{std::move(event), {}};
     if (part.kind == Kind::call_begin) {
       has_calls_ = true;
-      part.call_id = call_id(part.index);
+      part.call_id = issued_call_id(reading_.call_id_seed, part.index, reading_.has_short_call_ids);
     }
     append(parts_, part);
     append(piece.parts, part);
@@ -87,6 +78,7 @@ ChoicePiece ChoiceStream::say(std::string text) {
 ChoicePiece ChoiceStream::push(GenerateDelta delta) {
   ChoicePiece piece;
   if (finish_) return piece;
+  if (tokens_.empty()) num_cached_prompt_tokens_ = delta.num_cached_prompt_tokens;
   for (const auto& token : delta.tokens) {
     understand(show(token.id), piece);
     if (!parts_.empty() && parts_.back().kind == Kind::reasoning) ++num_reasoning_tokens_;

@@ -21,7 +21,7 @@ struct ReplyPart : tool_calls::Event {
 // How the text of a choice is read.
 struct ReplyReading {
   std::unique_ptr<tool_calls::Parser> parser;   // null: all of it is text
-  std::uint64_t call_id_seed = 0;
+  std::string call_id_seed{};            // of CallIds
   bool has_short_call_ids = false;       // nine letters and digits, as Mistral's templates insist
 };
 
@@ -55,6 +55,8 @@ class ChoiceStream {
   // Tokens after which the reply was in its reasoning; its closing tag and blanks after that count.
   std::size_t num_reasoning_tokens() const { return num_reasoning_tokens_; }
   std::optional<FinishReason> finish() const { return finish_; }
+  // Prompt tokens that the generator had computed before.
+  std::uint32_t num_cached_prompt_tokens() const { return num_cached_prompt_tokens_; }
   // That ended it; empty: something else did, or it goes on.
   const std::string& stop_string() const { return stop_string_; }
 
@@ -64,7 +66,6 @@ class ChoiceStream {
   std::string rest();
   void understand(const std::string& text, ChoicePiece& piece);
   void take(std::vector<tool_calls::Event> events, ChoicePiece& piece);
-  std::string call_id(int index) const;
 
   std::vector<TokenId> hidden_ids_;
   text::Detokenizer detokenizer_;
@@ -78,6 +79,7 @@ class ChoiceStream {
   bool repeats_call_ = false;            // broken text that comes now is that of a call already shown
   std::vector<ReplyPart> parts_;
   std::size_t num_reasoning_tokens_ = 0;
+  std::uint32_t num_cached_prompt_tokens_ = 0;
   bool has_calls_ = false;
   std::vector<std::string> parse_errors_;
   std::optional<FinishReason> finish_;

@@ -31,4 +31,13 @@ void GatewayMetrics::continued(bool is_continued) {
   const char* result = is_continued ? "continued" : "full_render";
   registry_.counter("corisco_gateway_continued_calls_total", {result}).add();
 }
+void GatewayMetrics::split(SplitCause cause) {
+  registry_.counter("corisco_gateway_split_calls_total", {to_string(cause)}).add();
+}
+void GatewayMetrics::differs(Difference difference) {
+  registry_.counter("corisco_gateway_reply_differences_total", {to_string(difference)}).add();
+}
+void GatewayMetrics::retried(const char* result) {
+  registry_.counter("corisco_gateway_retries_total", {result}).add();
+}
 }  // namespace corisco::gateway

@@ -1,6 +1,8 @@
 // The module's series, looked up once. Any thread.
 #pragma once
 #include "corisco/metrics/registry.h"
+#include "corisco/types/call.h"
+#include "gateway/reply_meaning.h"
 #include "gateway/routes.h"
 
 namespace corisco::gateway {
@@ -12,6 +14,9 @@ class GatewayMetrics {
   void refused(const std::string& reason);           // an error's code
   void overridden(const std::string& parameter);
   void continued(bool is_continued);
+  void split(SplitCause cause);
+  void differs(Difference difference);               // of a reply that came back
+  void retried(const char* result);
 
   metrics::Gauge& in_flight;           // set by RequestInFlight
   int num_in_flight = 0;

@@ -12,7 +12,7 @@ namespace corisco::gateway {
 // One event of a stream.
 std::string stream_event(const Json& value);
 Json ids_of(const std::vector<SampledToken>& tokens);
-// With the details that clients parse. No token counts as cached: prompts are billed to nobody.
+// With the details that clients parse.
 Json usage_json(const Usage& usage);
 // The text of a prompt that leaves no room, by which agents know to compact. what: what to shorten.
 ApiError prompt_too_long(std::size_t prompt_tokens, std::uint32_t context_tokens_max, const char* param,

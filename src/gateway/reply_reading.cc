@@ -17,9 +17,9 @@ tool_calls::ReasoningTags tags_for(const std::string& tool_parser) {
 }
 
 std::unique_ptr<tool_calls::Parser> make_reply_parser(const ReplySyntax& syntax, const nlohmann::ordered_json& tools,
-                                                      bool is_reasoning) {
+                                                      bool reads_calls, bool is_reasoning) {
   std::unique_ptr<tool_calls::Parser> parser;
-  if (!syntax.tool_parser.empty() && !tools.empty()) {
+  if (!syntax.tool_parser.empty() && reads_calls) {
     auto made = tool_calls::make_tool_parser(syntax.tool_parser, tools);
     CORISCO_ASSERT(made.ok(), made.error().message);   // the config allows only names that exist
     parser = std::move(made).value();
@@ -52,8 +52,13 @@ std::vector<std::unique_ptr<tool_calls::Parser>> make_reply_parsers(const ReplyS
   if (!tools_json.empty()) tools = parse_ordered_json(tools_json);
   std::vector<std::unique_ptr<tool_calls::Parser>> parsers;
   for (std::size_t i = 0; i < num_choices; ++i) {
-    parsers.push_back(make_reply_parser(syntax, tools, is_reasoning));
+    parsers.push_back(make_reply_parser(syntax, tools, !tools.empty(), is_reasoning));
   }
   return parsers;
+}
+
+std::unique_ptr<tool_calls::Parser> make_history_parser(const ReplySyntax& syntax,
+                                                        const nlohmann::ordered_json& tools) {
+  return make_reply_parser(syntax, tools, true, false);
 }
 }  // namespace corisco::gateway

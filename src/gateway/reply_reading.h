@@ -1,6 +1,7 @@
 // From a model's syntax and a request to the parsers of its choices. Pure.
 #pragma once
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -15,4 +16,8 @@ std::vector<std::unique_ptr<tool_calls::Parser>> make_reply_parsers(const ReplyS
                                                                     const std::string& tools_json,
                                                                     bool is_reasoning,
                                                                     std::size_t num_choices);
+// For a turn that stands in a prompt, with all that its generation prompt wrote of it: calls are looked
+// for even if no tools are known. Null where a turn is nothing but text.
+std::unique_ptr<tool_calls::Parser> make_history_parser(const ReplySyntax& syntax,
+                                                        const nlohmann::ordered_json& tools);
 }  // namespace corisco::gateway

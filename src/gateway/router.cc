@@ -6,6 +6,7 @@
 #include "gateway/chat_call.h"
 #include "gateway/model_list.h"
 #include "gateway/model_names.h"
+#include "gateway/retry_identity.h"
 #include "gateway/rollout_routes.h"
 #include "gateway/token_count.h"
 #include "gateway/wire_format.h"
@@ -122,7 +123,7 @@ asio::awaitable<void> Router::answer(Plan plan, const Head& head, std::string bo
   if (plan.refusal) {
     co_await reply.whole(std::move(*plan.refusal));
   } else if (const auto* format = wire_format_of(plan.route.kind)) {
-    ChatCall call(context_, *format, plan.caller, reply);
+    ChatCall call(context_, *format, plan.caller, reply, has_retry_marks(head));
     co_await call.run(std::move(body));
   } else if (plan.route.kind == RouteKind::count_tokens) {
     co_await count_tokens(context_, plan.caller, std::move(body), reply);

@@ -156,10 +156,11 @@ TEST_F(AnthropicServerTest, ALaterTurnGoesOnFromTheSampledIds) {
   EXPECT_EQ(counted, body["usage"]["input_tokens"]);
   const auto calls = on_io([this] { return sink.calls; });
   ASSERT_EQ(calls.size(), 2U);
-  auto expected = calls[0].prompt_ids;
+  auto expected = calls[0].prompt_ids.items();
   for (const auto& token : calls[0].tokens) expected.push_back(token.id);
   ASSERT_GT(calls[1].prompt_ids.size(), expected.size());
-  const auto begin = calls[1].prompt_ids.begin();
+  const auto next = calls[1].prompt_ids.items();
+  const auto begin = next.begin();
   EXPECT_EQ(std::vector<TokenId>(begin, begin + static_cast<std::ptrdiff_t>(expected.size())), expected);
   EXPECT_EQ(calls[1].turn, 1U);
   EXPECT_TRUE(calls[1].is_trainable);

@@ -127,6 +127,18 @@ TEST_F(ChatServerTest, TheSameHistoryDrawsTheSameKeys) {
   EXPECT_NE(keys[0], keys[1]);           // the second identical prompt
 }
 
+TEST_F(ChatServerTest, UsageTellsWhatOfThePromptWasComputedBefore) {
+  generator.num_cached = 16;
+  start();
+  EXPECT_EQ(parse_json(chat(hi({{"n", 2}})).body)["usage"]["prompt_tokens_details"]["cached_tokens"], 16);
+  const auto input = parse_json(ask(post("/v1/responses", R"({"input": "hi"})")).body)["usage"];
+  EXPECT_EQ(input["input_tokens"], 20);
+  EXPECT_EQ(input["input_tokens_details"]["cached_tokens"], 16);
+  const auto message = parse_json(ask(post("/v1/messages", json_text(hi({{"max_tokens", 9}})))).body)["usage"];
+  EXPECT_EQ(message["input_tokens"], 4) << "those beside the cached ones";
+  EXPECT_EQ(message["cache_read_input_tokens"], 16);
+}
+
 TEST_F(ChatServerTest, ALaterTurnGoesOnFromTheSampledIds) {
   start();
   const auto key = open_attempt(1);
@@ -136,9 +148,10 @@ TEST_F(ChatServerTest, ALaterTurnGoesOnFromTheSampledIds) {
                          {{"role", "user"}, {"content", "more"}}};
   chat({{"messages", messages}}, key);
   const auto calls = on_io([this] { return sink.calls; });
-  auto expected = calls[0].prompt_ids;
+  auto expected = calls[0].prompt_ids.items();
   for (const auto& token : calls[0].tokens) expected.push_back(token.id);
-  const auto begin = calls[1].prompt_ids.begin();
+  const auto next = calls[1].prompt_ids.items();
+  const auto begin = next.begin();
   EXPECT_EQ(std::vector<TokenId>(begin, begin + static_cast<std::ptrdiff_t>(expected.size())), expected);
   EXPECT_EQ(calls[1].turn, 1U);
   EXPECT_DOUBLE_EQ(metrics.counter("corisco_gateway_continued_calls_total", {"continued"}).value(), 1);

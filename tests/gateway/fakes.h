@@ -2,8 +2,13 @@
 // scripted generator, a sink and a rollout port that remember. All but the tokenizer and template
 // live on the io thread.
 #pragma once
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -24,11 +29,18 @@ constexpr TokenId kEnd = 256, kStart = 257;
 class ByteTokenizer final : public text::Tokenizer {
  public:
   Result<std::vector<TokenId>> encode(std::string_view text, bool with_special) const override {
+    const text::TextRange whole{0, text.size()};
+    return encode_rendering(text, with_special ? std::span<const text::TextRange>() : std::span(&whole, 1));
+  }
+  Result<std::vector<TokenId>> encode_rendering(std::string_view text,
+                                                std::span<const text::TextRange> literals) const override {
     std::vector<TokenId> ids;
     for (std::size_t i = 0; i < text.size();) {
       const auto rest = text.substr(i);
-      const bool is_end = with_special && starts_with(rest, "<|end|>");
-      const bool is_start = with_special && starts_with(rest, "<|start|>");
+      const bool is_literal = std::any_of(literals.begin(), literals.end(),
+                                          [i](const auto& range) { return range.begin <= i && i < range.end; });
+      const bool is_end = !is_literal && starts_with(rest, "<|end|>");
+      const bool is_start = !is_literal && starts_with(rest, "<|start|>");
       ids.push_back(is_end ? kEnd : is_start ? kStart : static_cast<unsigned char>(text[i]));
       i += is_end ? 7 : is_start ? 9 : 1;
     }
@@ -86,15 +98,15 @@ class ScriptedGenerator final : public Generator {
     running.erase(id);
   }
   std::uint32_t context_tokens_max() const override { return context; }
-  PolicyVersion policy_version() const override { return PolicyVersion{3}; }
+  PolicyVersion policy_version() const override { return version; }
 
   void give(RequestId id, std::vector<TokenId> ids, std::optional<FinishReason> finish,
             std::optional<Error> error = {}) {
     const auto found = running.find(id);
     if (found == running.end()) return;
-    GenerateDelta delta{id, {}, {}, finish, std::move(error)};
+    GenerateDelta delta{id, {}, {}, finish, std::move(error), num_cached};
     for (const auto token : ids) {
-      delta.tokens.push_back({token, -0.5F, -0.25F, PolicyVersion{3}});
+      delta.tokens.push_back({token, -0.5F, -0.25F, version});
       if (wants_top(id)) delta.top_logprobs.push_back({{token, -0.5F}, {'z', -2.0F}});
     }
     const auto on_delta = found->second;
@@ -105,6 +117,8 @@ class ScriptedGenerator final : public Generator {
   std::string reply = "hello";
   bool is_manual = false, is_full = false;
   std::uint32_t context = 100000;
+  PolicyVersion version{3};
+  std::uint32_t num_cached = 0;        // prompt tokens, of every delta
   std::vector<GenerateRequest> requests;
   std::vector<RequestId> cancelled;
   std::map<RequestId, OnDelta> running;
@@ -133,13 +147,20 @@ class MemorySink final : public CallSink {
   boost::asio::awaitable<Result<void>> record(Call call) override {
     if (is_broken) co_return Error{Code::internal, "the journal's disk is full"};
     calls.push_back(std::move(call));
+    const auto executor = co_await boost::asio::this_coro::executor;
+    while (is_slow) {
+      boost::asio::steady_timer timer(executor, std::chrono::milliseconds(2));
+      co_await timer.async_wait(boost::asio::use_awaitable);
+    }
     co_return Result<void>();
   }
   void mark_delivered(CallId id, AttemptKey, bool is_delivered) override { delivered[id] = is_delivered; }
+  void mark_state(CallId id, AttemptKey, CallState state) override { states[id] = state; }
 
-  bool is_broken = false;
+  bool is_broken = false, is_slow = false;   // slow: a record is under way until the test says otherwise
   std::vector<Call> calls;
   std::map<CallId, bool> delivered;
+  std::map<CallId, CallState> states;    // changed after the recording
 };
 
 class MemoryRollouts final : public RolloutPort {

@@ -237,6 +237,7 @@ TEST_F(HttpServerTest, AnAddressInUseIsAClearError) {
   parts.config = &taken;
   parts.clock = &real_clock();
   parts.metrics = &metrics;
+  parts.tokenizer = tokenizer;
   parts.chat_template = chat_template;
   Server second(std::move(parts));
   const auto started = second.start();

@@ -338,10 +338,11 @@ TEST_F(ResponsesServerTest, ALaterTurnGoesOnFromTheSampledIds) {
   EXPECT_EQ(respond({{"input", "more"}, {"previous_response_id", first}}, key).status, 200);
   const auto calls = on_io([this] { return sink.calls; });
   ASSERT_EQ(calls.size(), 2U);
-  auto expected = calls[0].prompt_ids;
+  auto expected = calls[0].prompt_ids.items();
   for (const auto& token : calls[0].tokens) expected.push_back(token.id);
   ASSERT_GT(calls[1].prompt_ids.size(), expected.size());
-  const auto begin = calls[1].prompt_ids.begin();
+  const auto next = calls[1].prompt_ids.items();
+  const auto begin = next.begin();
   EXPECT_EQ(std::vector<TokenId>(begin, begin + static_cast<std::ptrdiff_t>(expected.size())), expected);
   EXPECT_TRUE(calls[1].is_trainable);
   EXPECT_DOUBLE_EQ(metrics.counter("corisco_gateway_continued_calls_total", {"continued"}).value(), 1);

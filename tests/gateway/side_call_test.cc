@@ -44,6 +44,8 @@ struct SideCallTest : ServerTest {
 TEST_F(SideCallTest, IsRecordedAndNotTrained) {
   ASSERT_NO_FATAL_FAILURE(run_turns());
   EXPECT_FALSE(is_trained(0));
+  EXPECT_EQ(on_io([this] { return sink.calls.at(0).state; }), CallState::side);
+  EXPECT_EQ(on_io([this] { return sink.calls.at(1).state; }), CallState::used);
   EXPECT_TRUE(is_trained(1));
   EXPECT_TRUE(is_trained(2));            // it continues nothing, but came after the first turn
 }
@@ -52,6 +54,69 @@ TEST_F(SideCallTest, IsTrainedIfTheConfigSaysSo) {
   config.gateway.train_side_calls = true;
   ASSERT_NO_FATAL_FAILURE(run_turns());
   EXPECT_TRUE(is_trained(0));
+}
+
+// Answered before the first turn came: known as what it was when that comes.
+struct LateSideCallTest : SideCallTest {
+  void ask_first(const std::string& text, const std::string& reply, const std::string& key) {
+    generator.reply = reply;
+    RawClient client(port);
+    client.send(request(text, false, key));
+    ASSERT_EQ(client.read_reply().status, 200);
+  }
+  std::map<CallId, CallState> states_after(const std::string& task, const std::string& key) {
+    RawClient client(port);
+    client.send(request(task, true, key));
+    EXPECT_EQ(client.read_reply().status, 200);
+    return on_io([this] { return sink.states; });
+  }
+  using States = std::map<CallId, CallState>;
+};
+
+TEST_F(LateSideCallTest, ATitleBeforeTheFirstTurn) {
+  start();
+  const auto key = open_attempt(1);
+  ASSERT_NO_FATAL_FAILURE(ask_first("a title for: list the files", "Listing", key));
+  ASSERT_NO_FATAL_FAILURE(ask_first("a topic for: list the files", "list the files", key));
+  EXPECT_TRUE(on_io([this] { return sink.states.empty(); }));
+  const States both = {{CallId{1}, CallState::side}, {CallId{2}, CallState::side}};
+  EXPECT_EQ(states_after("list the files", key), both) << "that a title repeats the task makes it no part of it";
+  EXPECT_DOUBLE_EQ(metrics.counter("corisco_gateway_side_calls_total").value(), 2);
+}
+
+TEST_F(LateSideCallTest, AReplyThatTheTurnUsesIsWork) {
+  start();
+  const auto key = open_attempt(1);
+  ASSERT_NO_FATAL_FAILURE(ask_first("make a plan", "first look, then leap ", key));
+  EXPECT_EQ(states_after("the plan: first look, then leap. Go!", key), States());
+}
+
+TEST_F(LateSideCallTest, AConversationThatGoesOnIsWork) {
+  start();
+  const auto key = open_attempt(1);
+  ASSERT_NO_FATAL_FAILURE(ask_first("what is it?", "hello", key));
+  RawClient client(port);
+  const json messages = {{{"role", "user"}, {"content", "what is it?"}},
+                         {{"role", "assistant"}, {"content", "hello"}},
+                         {{"role", "user"}, {"content", "and?"}}};
+  client.send(post("/v1/chat/completions", json_text(json{{"messages", messages}}), key));
+  ASSERT_EQ(client.read_reply().status, 200);
+  EXPECT_EQ(states_after("the task", key), States());
+}
+
+TEST_F(LateSideCallTest, AHarnessThatAsksOftenWithoutToolsWorksWithoutThem) {
+  start();
+  const auto key = open_attempt(1);
+  for (int i = 0; i < 9; ++i) ASSERT_NO_FATAL_FAILURE(ask_first(cat("part ", i), "done", key));
+  EXPECT_EQ(states_after("the task", key), States());
+}
+
+TEST_F(LateSideCallTest, IsTrainedIfTheConfigSaysSo) {
+  config.gateway.train_side_calls = true;
+  start();
+  const auto key = open_attempt(1);
+  ASSERT_NO_FATAL_FAILURE(ask_first("a title", "Listing", key));
+  EXPECT_EQ(states_after("list the files", key), States());
 }
 
 TEST_F(SideCallTest, OfAHarnessWithoutToolsIsNone) {

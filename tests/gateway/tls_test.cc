@@ -169,6 +169,7 @@ TEST_F(TlsTest, FilesThatCannotBeUsedAreToldByKey) {
   parts.config = &config;
   parts.clock = &real_clock();
   parts.metrics = &metrics;
+  parts.tokenizer = tokenizer;
   parts.chat_template = chat_template;
   Server refused(std::move(parts));
   EXPECT_FALSE(refused.start().ok());

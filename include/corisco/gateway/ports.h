@@ -32,6 +32,7 @@ struct GenerateDelta {
   std::vector<std::vector<TopLogprob>> top_logprobs;  // per token, if asked for
   std::optional<FinishReason> finish;
   std::optional<Error> error;          // the sequence ended without a usable end
+  std::uint32_t num_cached_prompt_tokens = 0;  // of the first one: that an earlier sequence had computed
 };
 
 // Who samples: the engine, or a scripted one.
@@ -53,6 +54,9 @@ struct CallSink {
   virtual boost::asio::awaitable<Result<void>> record(Call call) = 0;
   // The last byte was written (true), or the peer was gone first (false).
   virtual void mark_delivered(CallId id, AttemptKey attempt, bool is_delivered) = 0;
+  // What became of it is known only now. superseded: its request was made again, and sampled anew. side: it
+  // was beside the task. Neither is trained, whether it was delivered or not.
+  virtual void mark_state(CallId id, AttemptKey attempt, CallState state) = 0;
   virtual ~CallSink() = default;
 };
 

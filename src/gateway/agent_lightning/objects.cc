@@ -71,7 +71,7 @@ Json reply_of(const Call& call, const std::string& model) {
                        {"token_ids", std::move(ids)}};
   return {{"model", model},
           {"choices", Json::array({choice})},
-          {"prompt_token_ids", call.prompt_ids},
+          {"prompt_token_ids", call.prompt_ids.items()},
           {"usage", usage}};
 }
 
@@ -81,7 +81,7 @@ Json triplet_of(const Call& call) {
     ids.push_back(token.id);
     logprobs.push_back(token.sampled_logprob);
   }
-  return {{"prompt_token_ids", call.prompt_ids},
+  return {{"prompt_token_ids", call.prompt_ids.items()},
           {"response_token_ids", std::move(ids)},
           {"response_log_probs", std::move(logprobs)}};
 }
@@ -122,8 +122,8 @@ Json call_event(const Call& call, const std::string& rollout, const ModelOrigin&
   const char* status = call.finish == FinishReason::aborted ? "error" : "ok";
   Json data = view == EventView::triplet ? triplet_of(call) : Json::object();
   if (view == EventView::whole) {
-    auto sent = parse_ordered_json(call.request_json);
-    if (sent.is_discarded()) sent = call.request_json;
+    auto sent = parse_ordered_json(call.request_json.items());
+    if (sent.is_discarded()) sent = call.request_json.items();
     auto reply = reply_of(call, origin.model);
     data = {{"model", origin.model},
             {"model_version", version},
