@@ -6,7 +6,10 @@
 
 #include "app/daemon.h"
 #include "app/exit_codes.h"
+#include "app/inspect.h"
 #include "app/launch_agent.h"
+#include "app/repair.h"
+#include "app/replay.h"
 #include "app/status.h"
 #include "app/version.h"
 #include "corisco/base/log.h"
@@ -20,11 +23,15 @@ struct Arguments {
   std::string config_file;
   std::vector<std::string> overrides;
   bool resume = false;
+  bool accept_changes = false;
   std::string task;
   std::string checkpoint;
   std::string url;
   std::string page;
+  std::string damaged_run;
   rollouts::AgentStart agent;
+  InspectOptions inspected;
+  ReplayOptions replayed;
 };
 
 int print_problems(const std::vector<config::Problem>& problems, const std::string& file) {
@@ -57,6 +64,7 @@ int run_daemon(const Arguments& arguments, Job job) {
   log::set_level(level_of(options.config.run.log_level));
   options.job = job;
   options.resume = arguments.resume;
+  options.accept_changes = arguments.accept_changes;
   options.task = arguments.task;
   options.checkpoint = arguments.checkpoint;
   options.executable = std::filesystem::read_symlink("/proc/self/exe").string();
@@ -98,9 +106,29 @@ void add_agent(CLI::App& command, rollouts::AgentStart& agent) {
   command.add_option("--key", agent.api_key, "Key that the server asks for")->default_val("none");
 }
 
+void add_overrides(CLI::App& command, std::vector<std::string>& overrides) {
+  command.add_option("--set", overrides, "Override a key: --set a.b=c")->type_size(1)->allow_extra_args(false);
+}
+
 void add_config(CLI::App& command, Arguments& arguments) {
   command.add_option("CONFIG", arguments.config_file, "YAML file")->required();
-  command.add_option("--set", arguments.overrides, "Override a key: --set a.b=c")->type_size(1)->allow_extra_args(false);
+  add_overrides(command, arguments.overrides);
+}
+
+constexpr const char* kRunHelp = "A run's folder, the name of one in ./runs, or a config file: its newest run";
+
+void add_inspect(CLI::App& command, InspectOptions& options) {
+  command.add_option("RUN", options.run, kRunHelp)->required();
+  command.add_option("ROLLOUT", options.rollout.value, "One rollout, call by call; all of them in a table if left out");
+  command.add_flag("--json", options.as_json, "One JSON object, for scripts");
+  command.add_flag("--tokens", options.all_tokens, "Every token of each call, not only the first and last few");
+}
+
+void add_replay(CLI::App& command, ReplayOptions& options) {
+  command.add_option("RUN", options.run, kRunHelp)->required();
+  command.add_option("--update", options.version.value, "The version that the update made")->required();
+  command.add_option("--out", options.out, "Save the result as a checkpoint in this new folder");
+  add_overrides(command, options.overrides);
 }
 }  // namespace
 
@@ -114,6 +142,7 @@ int run_command_line(int argc, char** argv) {
   auto* serve = app.add_subcommand("serve", "Serve the model, and train it if the config says so");
   add_config(*serve, arguments);
   serve->add_flag("--resume", arguments.resume, "Continue the newest run of this name from its last checkpoint");
+  serve->add_flag("--accept-changes", arguments.accept_changes, "With --resume: go on although the config, tasks or model changed");
   serve->callback([&] { code = run_daemon(arguments, Job::serve); });
 
   auto* check_command = app.add_subcommand("check", "List every problem of a config");
@@ -134,6 +163,14 @@ int run_command_line(int argc, char** argv) {
   eval_command->add_option("--checkpoint", arguments.checkpoint, "A checkpoint's folder instead of model.path");
   eval_command->callback([&] { code = run_daemon(arguments, Job::evaluate); });
 
+  auto* inspect_command = app.add_subcommand("inspect", "What became of a run's rollouts, tokens and updates");
+  add_inspect(*inspect_command, arguments.inspected);
+  inspect_command->callback([&] { code = inspect(arguments.inspected); });
+
+  auto* replay_command = app.add_subcommand("replay", "Make an update again from the journal, without generating");
+  add_replay(*replay_command, arguments.replayed);
+  replay_command->callback([&] { code = replay(arguments.replayed); });
+
   auto* launch_command = app.add_subcommand("launch", "Start an agent as its preset does, against any server");
   add_agent(*launch_command, arguments.agent);
   launch_command->callback([&] { code = launch_agent(arguments.agent); });
@@ -141,6 +178,10 @@ int run_command_line(int argc, char** argv) {
   auto* status_command = app.add_subcommand("status", "Ask a running daemon what it does");
   status_command->add_option("URL", arguments.url, "Its address")->default_val("http://127.0.0.1:8080");
   status_command->callback([&] { code = print_status(arguments.url); });
+
+  auto* repair_command = app.add_subcommand("repair", "Save what can be read of a run's damaged journal");
+  repair_command->add_option("RUN", arguments.damaged_run, kRunHelp)->required();
+  repair_command->callback([&] { code = repair(arguments.damaged_run); });
 
   auto* reference = app.add_subcommand("reference", "Print a generated reference page: config or metrics");
   reference->add_option("PAGE", arguments.page, "config or metrics")->check(CLI::IsMember({"config", "metrics"}))->required();

@@ -1,4 +1,4 @@
-// `corisco serve | check | config | try | eval | status`.
+// `corisco serve | check | config | try | eval | inspect | replay | repair | launch | status | reference`.
 #pragma once
 
 namespace corisco::app {

@@ -105,7 +105,7 @@ void Daemon::Parts::evaluate(PolicyVersion version, std::function<void()> done) 
     metrics.gauge("corisco_evaluation_reward_mean").set(result.all.mean());
     if (result.version.value == 0) {
       held_out_at_start = result.all.mean();
-      device->set_checkpoint_extra(json_text(nlohmann::json{{"held_out_reward_at_start", *held_out_at_start}}));
+      keep_with_checkpoints();
     }
     last_evaluation = result;
     done();
@@ -114,13 +114,17 @@ void Daemon::Parts::evaluate(PolicyVersion version, std::function<void()> done) 
 
 void Daemon::Parts::on_update(const UpdateReport& report, const coordinator::PhaseSeconds& seconds,
                               const std::vector<GroupId>& ids) {
+  // Its line comes first: an update that the journal has is not made again.
+  const auto line = progress->update_done(coordinator->updates_done(), report, seconds, device->num_sampled_tokens());
+  run_log->write("update", coordinator->updates_done(), to_fields(line));
   if (journal) {
-    journal->append(samples::UpdatePublished{report.policy_version, ids, ""}, [](Result<void> written) {
+    const samples::UpdatePublished made{report.policy_version, ids, "", report.was_skipped, report.weights_checksum};
+    journal->append(made, [](Result<void> written) {
       if (!written.ok()) log::error(cat("the journal could not keep an update: ", written.error().message));
     });
   }
-  const auto line = progress->update_done(coordinator->updates_done(), report, seconds, device->num_sampled_tokens());
-  run_log->write("update", coordinator->updates_done(), to_fields(line));
+  compare_with_lost(report);
+  resumed_groups.update_made(report);
   record_metrics(report, metrics);
 }
 
@@ -166,6 +170,7 @@ void Daemon::Parts::watch() {
     steps_seen_at = real_clock().now();
   }
   if (!spawner->is_alive()) fail("the spawner process is gone; its harnesses died with it");
+  if (removal) removal->tick();
   progress->draw(coordinator->updates_done(), to_string(coordinator->phase()), device->train_progress());
   watch_timer->expires_after(kWatchPeriod);
   watch_timer->async_wait([this](boost::system::error_code error) {
@@ -205,7 +210,7 @@ std::string Daemon::Parts::transcript_json(AttemptKey attempt) const {
   for (const auto& call : *calls) {
     transcript.push_back({{"turn", call.turn},
                           {"choice", call.choice},
-                          {"messages", parse_json(call.request_json)},
+                          {"messages", parse_json(call.request_json.items())},
                           {"reply", call.reply_text},
                           {"parse_errors", call.parse_errors},
                           {"finish", to_string(call.finish)},

@@ -18,6 +18,7 @@ struct DaemonOptions {
   config::Config config;
   Job job = Job::serve;
   bool resume = false;
+  bool accept_changes = false;           // with resume: of the config, the tasks and the model
   std::string task;                      // of try_task: a task's id; empty: the first
   std::string checkpoint;                // of evaluate: a model folder instead of model.path
   std::string executable;                // this binary, for the spawner

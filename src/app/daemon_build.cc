@@ -7,6 +7,7 @@
 
 #include "app/daemon_parts.h"
 #include "app/device_thread.h"
+#include "app/resume_check.h"
 #include "app/scripted_device.h"
 #include "corisco/base/files.h"
 #include "corisco/base/json.h"
@@ -24,6 +25,8 @@ std::string model_type_of(const std::string& model_folder) {
   const auto json = parse_json(text.ok() ? text.value() : "");
   return json.is_object() ? json.value("model_type", "") : "";
 }
+
+std::string sha256_of(const std::optional<rollouts::Tasks>& tasks) { return tasks ? tasks->sha256() : ""; }
 
 // A connection is an open file, and shells often allow no more than 1024; after the spawner has started,
 // so that harnesses keep what they are used to.
@@ -57,8 +60,10 @@ Result<void> Daemon::Parts::build_data() {
   if (options.resume && config().run.updates == 0)
     return Error{Code::invalid_argument,
                  "--resume continues a training, and run.updates is 0: to serve a checkpoint, set model.path to its folder"};
-  if (options.resume && !config().samples.journal)
-    return Error{Code::invalid_argument, "--resume needs samples.journal: true, since the journal says what was trained"};
+  if (options.accept_changes && !options.resume)
+    return Error{Code::invalid_argument, "--accept-changes belongs to --resume: a new run has nothing that could have changed"};
+  if (options.resume && config().samples.durability == "off")
+    return Error{Code::invalid_argument, "--resume needs the journal, which says what was trained, and samples.durability is off"};
   if (!options.checkpoint.empty()) options.config.model.path = options.checkpoint;
   if (auto problem = model::device_problem(config().model.device); !problem.empty() && config().engine.script.empty())
     return Error{Code::unavailable, cat("model.device: ", problem)};
@@ -93,11 +98,26 @@ Result<void> Daemon::Parts::build_run() {
   CORISCO_TRY(folder, open_run_folder(run, options.resume));
   log::set_file(folder.log_file());
   CORISCO_TRY(run_log, metrics::RunLog::open(folder.path, config().metrics.tensorboard));
-  if (config().samples.journal) {
-    CORISCO_TRY(journal, samples::Journal::open(folder.path, folder.name, &metrics));
-    if (journal->torn_bytes() > 0)
-      log::warn(cat("the journal's last ", journal->torn_bytes(), " bytes were torn by a crash and are cut"));
-  }
+  if (config().samples.durability != "off") CORISCO_CHECK(build_journal());
+  if (folder.is_resumed)
+    CORISCO_CHECK(check_resume(folder, config(), sha256_of(tasks), sha256_of(heldout), options.accept_changes));
+  return {};
+}
+
+Result<void> Daemon::Parts::build_journal() {
+  const auto& c = config().samples;
+  std::error_code unknown;
+  const bool is_there = std::filesystem::exists(folder.path + "/journal.bin", unknown);
+  if (folder.is_resumed && !is_there && !std::filesystem::is_empty(folder.checkpoints(), unknown))
+    return Error{Code::not_found, cat("nothing says what was trained: ", folder.path,
+                                      " has checkpoints but no journal.bin (samples.durability: off leaves none)")};
+  samples::JournalOptions journal_options;
+  journal_options.metrics = &metrics;
+  if (c.durability == "strict") journal_options.durability = samples::Durability::strict;
+  CORISCO_TRY(journal, samples::Journal::open(folder.path, folder.name, journal_options));
+  if (journal->torn_bytes() > 0)
+    log::warn(cat("the journal's last ", journal->torn_bytes(), " bytes were torn by a crash and are cut"));
+  removal = std::make_unique<DailyRemoval>(*journal, folder.checkpoints(), c.retention_days, real_clock());
   return {};
 }
 
@@ -114,13 +134,14 @@ Result<void> Daemon::Parts::build_device() {
   device_options.checkpoint_folder = folder.checkpoints();
   device_options.has_trainer = options.job == Job::serve && config().run.updates > 0;
   device_options.restore = folder.is_resumed;
+  // On the disk before a checkpoint that has learnt from it.
+  device_options.before_save = [this] { return journal ? journal->flush() : Result<void>(); };
   device_options.on_suspended = [this](bool is_suspended) { attempts.set_suspended(is_suspended); };
   if (config().engine.script.empty()) device = std::make_unique<DeviceThread>(std::move(device_options));
   else device = std::make_unique<ScriptedDevice>(std::move(device_options));
   CORISCO_TRY(facts, device->start());
-  std::string data_hash = tasks ? tasks->sha256() : "";
-  if (folder.is_resumed) return {};
-  return write_manifest(folder, config(), facts.capability, data_hash);
+  if (has_manifest(folder)) return {};
+  return write_manifest(folder, config(), facts.capability, sha256_of(tasks), sha256_of(heldout));
 }
 
 Result<void> Daemon::Parts::build_samples() {
@@ -203,6 +224,9 @@ rollouts::ControllerPorts Daemon::Parts::controller_ports() {
     return store->open_group(id, occurrence, siblings, device->policy_version());
   };
   ports.open_rollout = [this](const RolloutSpec& spec) { return store->open_rollout(spec); };
+  ports.reopen_rollout = [this](const RolloutSpec& spec, std::uint32_t attempts_before) {
+    return store->reopen_rollout(spec, attempts_before);
+  };
   ports.start_attempt = [this](AttemptKey attempt, std::uint64_t salt) { return store->start_attempt(attempt, salt); };
   ports.finish = [this](FinishedRollout finished) { return store->finish(std::move(finished)); };
   ports.transcript_json = [this](AttemptKey attempt) { return transcript_json(attempt); };
@@ -229,8 +253,8 @@ coordinator::Plan Daemon::Parts::plan() const {
 
 coordinator::CoordinatorPorts Daemon::Parts::coordinator_ports() {
   coordinator::CoordinatorPorts ports;
-  ports.open_group = [this](std::uint64_t occurrence) {
-    return controller->open_group(tasks->at(occurrence), occurrence);
+  ports.open_group = [this](std::uint64_t occurrence, PolicyVersion opened_at_least) {
+    return open_group(occurrence, opened_at_least);
   };
   ports.evaluate = [this](PolicyVersion version, std::function<void()> done) { evaluate(version, std::move(done)); };
   ports.on_update = [this](const UpdateReport& report, const coordinator::PhaseSeconds& seconds,

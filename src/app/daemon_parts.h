@@ -15,6 +15,8 @@
 #include "app/kept_calls.h"
 #include "app/model_device.h"
 #include "app/progress.h"
+#include "app/retention.h"
+#include "app/resumed_groups.h"
 #include "app/run_folder.h"
 #include "corisco/base/handover_queue.h"
 #include "corisco/coordinator/coordinator.h"
@@ -68,6 +70,7 @@ struct Daemon::Parts {
   metrics::Registry metrics;
   std::unique_ptr<metrics::RunLog> run_log;
   std::unique_ptr<samples::Journal> journal;
+  std::unique_ptr<DailyRemoval> removal;           // of old content; none without a journal
   std::unique_ptr<HandoverQueue<Group>> groups;
   std::shared_ptr<const text::Tokenizer> tokenizer;
   std::shared_ptr<const text::ChatTemplate> chat_template;
@@ -77,6 +80,7 @@ struct Daemon::Parts {
   std::unique_ptr<samples::Store> store;
   std::unique_ptr<JournalSink> sink;
   std::optional<samples::Recovered> recovered;     // of a resumed run
+  ResumedGroups resumed_groups;
   gateway::Attempts attempts;
   RolloutAdapter rollout_port;
   std::unique_ptr<gateway::Server> server;
@@ -104,6 +108,7 @@ struct Daemon::Parts {
   Result<void> build_data();
   Result<void> build_spawner();
   Result<void> build_run();
+  Result<void> build_journal();
   Result<void> build_device();
   Result<void> build_samples();
   Result<void> build_gateway();
@@ -114,6 +119,10 @@ struct Daemon::Parts {
   coordinator::CoordinatorPorts coordinator_ports();
   // daemon_resume.cc
   coordinator::Progress recover();
+  void keep_with_checkpoints();
+  Result<coordinator::OpenedGroup> open_group(std::uint64_t occurrence, PolicyVersion opened_at_least);
+  Result<coordinator::OpenedGroup> reopen_group(samples::UnfinishedGroup left);
+  void compare_with_lost(const UpdateReport& report) const;
 
   // daemon.cc: what happens while it runs.
   int run();

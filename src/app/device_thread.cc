@@ -31,7 +31,8 @@ void lower_priority() {
 struct Closing : std::exception {};
 
 gateway::GenerateDelta to_gateway(engine::EngineDelta delta) {
-  gateway::GenerateDelta out{delta.id, std::move(delta.tokens), {}, delta.finish, std::move(delta.error)};
+  gateway::GenerateDelta out{delta.id, std::move(delta.tokens), {}, delta.finish, std::move(delta.error),
+                             delta.num_reused_prompt_tokens};
   for (const auto& alternatives : delta.top_logprobs) {
     auto& list = out.top_logprobs.emplace_back();
     for (const auto& each : alternatives) list.push_back({each.id, each.logprob});
@@ -106,6 +107,8 @@ Result<void> DeviceThread::restore(DeviceFacts& facts) {
   }
   if (!restored.ok()) return restored.error();
   facts.version = restored.value().version;
+  facts.has_checkpoint = true;
+  facts.num_updates = restored.value().num_updates;
   facts.restored_from = restored.value().folder;
   facts.restored_extra_json = restored.value().extra_json;
   engine_->set_policy_version(facts.version);
@@ -224,8 +227,7 @@ void DeviceThread::begin_update(const std::vector<GroupId>& groups) {
     chosen.push_back(std::move(found->second));
     whole_groups_.erase(found);
   }
-  const auto level = options_.config->samples.merge == "transition" ? MergeLevel::transition : MergeLevel::trajectory;
-  trainer_->begin(make_train_batch(chosen, level, *options_.metrics), trainer_->version());
+  trainer_->begin(make_train_batch(chosen, options_.config->samples, *options_.metrics), trainer_->version());
 }
 
 void DeviceThread::train_slice() {
@@ -257,9 +259,18 @@ void DeviceThread::resume() {
   post([this] { may_decode_ = true; });
 }
 
+void DeviceThread::set_num_updates(std::uint64_t num_updates) {
+  post([this, num_updates] { trainer_->set_num_updates(num_updates); });
+}
+
 void DeviceThread::set_checkpoint_extra(std::string json) {
   const std::lock_guard lock(mutex_);
   checkpoint_extra_ = std::move(json);
+}
+
+Result<std::string> DeviceThread::save_now(const std::string& extra) {
+  if (options_.before_save) CORISCO_CHECK(options_.before_save());
+  return trainer_->save(options_.checkpoint_folder, options_.config->model.path, extra);
 }
 
 void DeviceThread::save(std::function<void(Result<std::string>)> saved) {
@@ -269,7 +280,7 @@ void DeviceThread::save(std::function<void(Result<std::string>)> saved) {
       const std::lock_guard lock(mutex_);
       extra = checkpoint_extra_;
     }
-    auto folder = trainer_->save(options_.checkpoint_folder, options_.config->model.path, extra);
+    auto folder = save_now(extra);
     answer([saved, folder = std::move(folder)] { saved(folder); });
   });
 }

@@ -36,6 +36,7 @@ class DeviceThread final : public ModelDevice {
   void resume() override;
   void save(std::function<void(Result<std::string>)> saved) override;
 
+  void set_num_updates(std::uint64_t num_updates) override;
   void set_checkpoint_extra(std::string json) override;
   // Sequences that decoding or prefill works on, and steps so far: the engine's progress.
   std::uint64_t num_steps() const override { return num_steps_.load(std::memory_order_relaxed); }
@@ -56,6 +57,7 @@ class DeviceThread final : public ModelDevice {
   void step_engine();
   void train_slice();
   void begin_update(const std::vector<GroupId>& groups);
+  Result<std::string> save_now(const std::string& extra);
   void finish_update(const std::function<void(UpdateReport)>& published);
   void report_engine_metrics();
   void deliver(std::vector<engine::EngineDelta> deltas);

@@ -18,11 +18,11 @@ nlohmann::json call_json(const Call& call) {
   }
   return {{"turn", call.turn},
           {"choice", call.choice},
-          {"messages", parse_json(call.request_json)},
+          {"messages", parse_json(call.request_json.items())},
           {"reply", call.reply_text},
           {"parse_errors", call.parse_errors},
           {"finish", to_string(call.finish)},
-          {"prompt_ids", call.prompt_ids},
+          {"prompt_ids", call.prompt_ids.items()},
           {"token_ids", tokens},
           {"sampled_logprobs", logprobs}};
 }

@@ -46,4 +46,8 @@ asio::awaitable<Result<void>> JournalSink::record(Call call) {
 void JournalSink::mark_delivered(CallId id, AttemptKey attempt, bool is_delivered) {
   if (attempt.rollout.value != 0) store_.mark_delivered(id, attempt, is_delivered);
 }
+
+void JournalSink::mark_state(CallId id, AttemptKey attempt, CallState state) {
+  if (attempt.rollout.value != 0) store_.mark_state(id, attempt, state);
+}
 }  // namespace corisco::app

@@ -13,6 +13,7 @@ class JournalSink final : public gateway::CallSink {
       : store_(store), journal_(journal), metrics_(metrics) {}
   boost::asio::awaitable<Result<void>> record(Call call) override;
   void mark_delivered(CallId id, AttemptKey attempt, bool is_delivered) override;
+  void mark_state(CallId id, AttemptKey attempt, CallState state) override;
 
  private:
   samples::Store& store_;

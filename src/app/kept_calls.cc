@@ -7,8 +7,8 @@ namespace {
 std::size_t bytes_of(const std::vector<Call>& calls) {
   std::size_t bytes = 0;
   for (const auto& call : calls) {
-    bytes += sizeof(Call) + call.prompt_ids.size() * sizeof(TokenId) + call.tokens.size() * sizeof(SampledToken) +
-             call.request_json.size() + call.reply_text.size();
+    bytes += sizeof(Call) + call.prompt_ids.num_own() * sizeof(TokenId) + call.tokens.size() * sizeof(SampledToken) +
+             call.request_json.num_own() + call.reply_text.size();
   }
   return bytes;
 }

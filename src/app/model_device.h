@@ -26,6 +26,7 @@ struct DeviceOptions {
   std::string checkpoint_folder;
   bool restore = false;                               // continue from the newest checkpoint there
   bool has_trainer = false;
+  std::function<Result<void>()> before_save;          // device thread: a checkpoint is written if this is ok
   std::function<void(bool is_suspended)> on_suspended;  // io thread: decoding stops, or goes on
 };
 
@@ -37,6 +38,8 @@ struct DeviceFacts {
   std::int64_t num_parameters = 0;
   double seconds_per_token = 0;          // of a forward pass; measured when there is a trainer
   PolicyVersion version;                 // of the restored checkpoint, else 0
+  bool has_checkpoint = false;           // restored from one, not from the initial weights
+  std::uint64_t num_updates = 0;         // that the checkpoint counts, skipped ones included
   std::string restored_from;
   std::string restored_extra_json;
 };
@@ -52,6 +55,8 @@ inline Error queue_is_full(const config::Engine& engine) {
 struct ModelDevice : gateway::Generator, coordinator::Device {
   // Loads what it serves, and waits for that.
   virtual Result<DeviceFacts> start() = 0;
+  // Updates so far, for the schedule, where a run resumes: a skipped one needs no checkpoint.
+  virtual void set_num_updates(std::uint64_t num_updates) = 0;
   // What the next checkpoint keeps beside the weights. Any thread.
   virtual void set_checkpoint_extra(std::string json) = 0;
   // Its progress.

@@ -46,6 +46,7 @@ metrics::Fields to_fields(const UpdateLine& line) {
           {"constant_groups", whole(r.num_constant_groups)},
           {"rollouts", whole(r.num_rollouts)},
           {"rows", whole(r.num_rows)},
+          {"rows_per_rollout", r.num_rollouts > 0 ? static_cast<double>(r.num_rows) / r.num_rollouts : 0.0},
           {"micro_batches", whole(r.num_micro_batches)},
           {"trained_tokens", whole(r.num_trained_tokens)},
           {"forwarded_tokens", whole(r.num_forwarded_tokens)},
@@ -65,6 +66,7 @@ metrics::Fields to_fields(const UpdateLine& line) {
           {"mismatch_max", r.mismatch_max},
           {"policy_age_mean", r.policy_age_mean},
           {"policy_age_max", r.policy_age_max},
+          {"undelivered_share", r.undelivered_share},
           {"was_skipped", whole(r.was_skipped ? 1 : 0)}};
 }
 

@@ -36,7 +36,18 @@ std::string processor_name() {
   return "unknown";
 }
 
-// Hashes of the files that decide what the model computes; the weights by size and a hash.
+nlohmann::ordered_json hardware(const std::string& capability) {
+  utsname names{};
+  ::uname(&names);
+  return {{"processor", processor_name()},
+          {"cores", std::thread::hardware_concurrency()},
+          {"memory_bytes", static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                               static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))},
+          {"system", cat(names.sysname, " ", names.release, " ", names.machine)},
+          {"capability", capability}};
+}
+}  // namespace
+
 nlohmann::ordered_json model_files(const std::string& folder) {
   nlohmann::ordered_json files = nlohmann::ordered_json::object();
   std::error_code ignored;
@@ -49,17 +60,10 @@ nlohmann::ordered_json model_files(const std::string& folder) {
   return files;
 }
 
-nlohmann::ordered_json hardware(const std::string& capability) {
-  utsname names{};
-  ::uname(&names);
-  return {{"processor", processor_name()},
-          {"cores", std::thread::hardware_concurrency()},
-          {"memory_bytes", static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-                               static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))},
-          {"system", cat(names.sysname, " ", names.release, " ", names.machine)},
-          {"capability", capability}};
+bool has_manifest(const RunFolder& folder) {
+  std::error_code unknown;
+  return fs::exists(folder.path + "/manifest.json", unknown);
 }
-}  // namespace
 
 Result<RunFolder> open_run_folder(const config::Run& run, bool resume) {
   const int free = first_free(run);
@@ -78,8 +82,29 @@ Result<RunFolder> open_run_folder(const config::Run& run, bool resume) {
   return folder;
 }
 
+Result<std::string> newest_run_folder(const config::Run& run) {
+  const int free = first_free(run);
+  if (free == 1) return Error{Code::not_found, cat("there is no run ", run.folder, "/", run.name)};
+  return (fs::path(run.folder) / numbered(run.name, free - 1)).string();
+}
+
+Result<void> check_model_files(const std::string& run_folder, const std::string& model_folder) {
+  CORISCO_TRY(const std::string text, files::read(run_folder + "/manifest.json"));
+  const auto manifest = parse_json(text);
+  if (!manifest.is_object() || !manifest.contains("model_files"))
+    return Error{Code::invalid_argument, cat(run_folder, "/manifest.json does not list the model's files")};
+  for (const auto& [name, listed] : manifest["model_files"].items()) {
+    CORISCO_TRY(const std::string hash, files::sha256_of_file(model_folder + "/" + name));
+    if (listed.value("sha256", "") != hash)
+      return Error{Code::conflict, cat(model_folder, "/", name, " changed since the run began: its SHA-256 is ", hash,
+                                       ", the run's manifest says ", listed.value("sha256", ""))};
+  }
+  return {};
+}
+
 Result<void> write_manifest(const RunFolder& folder, const config::Config& config,
-                            const std::string& capability, const std::string& tasks_sha256) {
+                            const std::string& capability, const std::string& tasks_sha256,
+                            const std::string& heldout_sha256) {
   const nlohmann::ordered_json manifest = {
       {"format", 1},
       {"corisco", kVersion},
@@ -89,6 +114,7 @@ Result<void> write_manifest(const RunFolder& folder, const config::Config& confi
       {"config_file", config.file},
       {"config_sha256", files::sha256(config::to_yaml(config))},
       {"tasks_sha256", tasks_sha256},
+      {"heldout_sha256", heldout_sha256},
       {"model_path", config.model.path},
       {"model_files", model_files(config.model.path)},
       {"packages", {{"libtorch", kTorchVersion}, {"compiler", kCompiler}}},

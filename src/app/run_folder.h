@@ -1,5 +1,6 @@
 // A run's folder: made anew with the next free number, or continued.
 #pragma once
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "corisco/base/result.h"
@@ -18,8 +19,18 @@ struct RunFolder {
 // With resume: the newest of those; not_found if there is none.
 Result<RunFolder> open_run_folder(const config::Run& run, bool resume);
 
+// The path of the newest one; not_found if there is none.
+Result<std::string> newest_run_folder(const config::Run& run);
+
 // manifest.json: what this run is made of, so that it can be told from another one: the config in
 // force, hashes of model and data, seeds, versions of code and packages, the hardware.
 Result<void> write_manifest(const RunFolder& folder, const config::Config& config,
-                            const std::string& capability, const std::string& tasks_sha256);
+                            const std::string& capability, const std::string& tasks_sha256,
+                            const std::string& heldout_sha256);
+bool has_manifest(const RunFolder& folder);
+// {name: {bytes, sha256}} of a model folder's files.
+nlohmann::ordered_json model_files(const std::string& folder);
+// Whether the files of model_folder are those that the run's manifest lists; conflict names the first
+// that is not.
+Result<void> check_model_files(const std::string& run_folder, const std::string& model_folder);
 }  // namespace corisco::app

@@ -23,6 +23,19 @@ Result<std::vector<std::string>> texts_of(const json& rule, const char* key) {
   }
   return texts;
 }
+
+// The tokens of a reply: of its text, or of each of its texts by itself.
+Result<std::vector<TokenId>> tokens_of(const json& reply, const text::Tokenizer& tokenizer) {
+  const auto pieces = reply.is_string() ? json::array({reply}) : reply;
+  if (!pieces.is_array() || !std::all_of(pieces.begin(), pieces.end(), [](const json& piece) { return piece.is_string(); }))
+    return bad("\"reply\" must be a text or a list of texts");
+  std::vector<TokenId> tokens;
+  for (const auto& piece : pieces) {
+    CORISCO_TRY(const auto more, tokenizer.encode(piece.get<std::string>(), true));
+    tokens.insert(tokens.end(), more.begin(), more.end());
+  }
+  return tokens;
+}
 }  // namespace
 
 Result<Script> Script::load(const std::string& file, const text::Tokenizer& tokenizer) {
@@ -45,11 +58,10 @@ Result<Script::Rule> Script::parse(std::string_view line, const text::Tokenizer&
   for (const auto& [key, value] : object.items())
     if (key != "if" && key != "unless" && key != "reply")
       return bad(cat("unknown key \"", key, "\"; known are if, unless and reply"));
-  if (!object.contains("reply") || !object["reply"].is_string()) return bad("\"reply\" must be a text");
   Rule rule;
   CORISCO_TRY(rule.all_of, texts_of(object, "if"));
   CORISCO_TRY(rule.none_of, texts_of(object, "unless"));
-  CORISCO_TRY(rule.reply, tokenizer.encode(object["reply"].get<std::string>(), true));
+  CORISCO_TRY(rule.reply, tokens_of(object.value("reply", json()), tokenizer));
   return rule;
 }
 
@@ -60,5 +72,10 @@ const std::vector<TokenId>* Script::reply_to(std::string_view prompt) const {
         std::none_of(rule.none_of.begin(), rule.none_of.end(), is_in_prompt))
       return &rule.reply;
   return nullptr;
+}
+
+const std::vector<TokenId>* Script::reply_to_all() const {
+  const auto& first = rules_.front();
+  return first.all_of.empty() && first.none_of.empty() ? &first.reply : nullptr;
 }
 }  // namespace corisco::app

@@ -4,6 +4,8 @@
 //   {"if": ["text that the prompt holds", ...], "unless": ["text that it lacks", ...], "reply": "..."}
 //
 // one JSON object in a line. Both lists may be left out; control tokens in a reply are written by name.
+// A reply may be a list of texts: each is encoded by itself, since a model may draw other tokens than
+// those that its text encodes to.
 #pragma once
 #include <memory>
 #include <string>
@@ -19,6 +21,8 @@ class Script {
   static Result<Script> load(const std::string& file, const text::Tokenizer& tokenizer);
   // The reply's tokens without an end token; null: no rule matches.
   const std::vector<TokenId>* reply_to(std::string_view prompt) const;
+  // The reply if it is the same to every prompt, which then need not be read; else null.
+  const std::vector<TokenId>* reply_to_all() const;
 
  private:
   struct Rule {

@@ -63,7 +63,8 @@ Result<void> ScriptedDevice::submit(gateway::GenerateRequest request, OnDelta on
 }
 
 std::optional<std::vector<TokenId>> ScriptedDevice::read(const std::vector<TokenId>& prompt_ids) const {
-  const auto* reply = script_.reply_to(options_.tokenizer->decode(prompt_ids, true));
+  const auto* reply = script_.reply_to_all();
+  if (reply == nullptr) reply = script_.reply_to(options_.tokenizer->decode(prompt_ids, true));
   if (reply == nullptr) return std::nullopt;
   auto tokens = *reply;
   tokens.push_back(facts_.end_ids.front());
@@ -77,7 +78,7 @@ void ScriptedDevice::begin(RequestId id, std::uint32_t max_tokens, std::optional
   if (!reply) {
     const auto on_delta = std::move(sequence.on_delta);
     sequences_.erase(found);
-    gateway::GenerateDelta failed{id, {}, {}, {}, {}};
+    gateway::GenerateDelta failed{id, {}, {}, {}, {}, 0};
     failed.error = Error{Code::invalid_argument, cat("no rule of ", options_.config->engine.script, " matches this prompt")};
     return on_delta(std::move(failed));
   }
@@ -119,7 +120,7 @@ void ScriptedDevice::advance(RequestId id, std::size_t num_tokens) {
   const auto found = sequences_.find(id);
   if (found == sequences_.end()) return;   // cancelled by another's delta
   auto& sequence = found->second;
-  gateway::GenerateDelta delta{id, {}, {}, {}, {}};
+  gateway::GenerateDelta delta{id, {}, {}, {}, {}, 0};
   const auto end = std::min(sequence.next + num_tokens, sequence.tokens.size());
   for (; sequence.next < end; ++sequence.next) delta.tokens.push_back({sequence.tokens[sequence.next], 0, 0, {}});
   num_sampled_ += delta.tokens.size();

@@ -31,6 +31,7 @@ class ScriptedDevice final : public ModelDevice {
   void publish(std::function<void(UpdateReport)> published) override;
   void save(std::function<void(Result<std::string>)> saved) override;
 
+  void set_num_updates(std::uint64_t) override {}
   void set_checkpoint_extra(std::string) override {}
   bool has_live_sequences() const override { return !sequences_.empty(); }
   std::uint64_t num_steps() const override { return num_steps_; }

@@ -19,7 +19,7 @@ const rollouts::Task* find_task(const rollouts::Tasks& tasks, const std::string&
 void print_call(const Call& call, const text::Tokenizer& tokenizer) {
   std::printf("\n--- call %u: %zu prompt tokens, %zu sampled, finish %s\n", call.turn, call.prompt_ids.size(),
               call.tokens.size(), to_string(call.finish));
-  std::printf("%s\n", tokenizer.decode(call.prompt_ids, true).c_str());
+  std::printf("%s\n", tokenizer.decode(call.prompt_ids.items(), true).c_str());
   std::printf("--- reply (token, id, log-probability)\n");
   double sum = 0;
   for (const auto& token : call.tokens) {

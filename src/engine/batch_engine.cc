@@ -102,6 +102,7 @@ EngineDelta BatchEngine::take(const Sequence& sequence, DrawnToken drawn) {
                                             " tokens are not finite: its weights are damaged")};
     return delta;
   }
+  if (live.num_drawn == 0) delta.num_reused_prompt_tokens = sequence.num_reused;
   ++live.num_drawn;
   ++totals_.num_sampled_tokens;
   delta.tokens.push_back({drawn.id, drawn.sampled_logprob, drawn.drawn_logprob, policy_version_});
@@ -127,7 +128,7 @@ std::vector<EngineDelta> BatchEngine::fail(const ScheduledStep& step, const Erro
   std::vector<EngineDelta> deltas;
   for (const auto& row : step.rows)
     deltas.push_back({.id = row.sequence->id, .tokens = {}, .top_logprobs = {},
-                      .finish = FinishReason::aborted, .error = error});
+                      .finish = FinishReason::aborted, .error = error, .num_reused_prompt_tokens = 0});
   for (const auto& delta : deltas) cancel(delta.id);
   return deltas;
 }

@@ -130,7 +130,10 @@ bool Scheduler::take_blocks(Sequence& sequence) {
   sequence.num_recorded = static_cast<std::uint32_t>(num_shared);
   sequence.prefix = prefix.id;
   sequence.num_computed = sequence.num_recorded * pool_.block_tokens();
-  if (!sequence.was_admitted) counts_.num_reused_prompt_tokens += sequence.num_computed;
+  if (!sequence.was_admitted) {
+    sequence.num_reused = sequence.num_computed;
+    counts_.num_reused_prompt_tokens += sequence.num_reused;
+  }
   return true;
 }
 

@@ -26,6 +26,7 @@ struct Sequence {
   std::uint32_t num_recorded = 0;     // leading blocks that are recorded as a prefix
   PrefixId prefix = 0;                // that they make
   bool was_admitted = false;          // before: a later admission recomputes
+  std::uint32_t num_reused = 0;       // prompt tokens that its first admission found in blocks
 
   std::uint32_t num_tokens() const { return static_cast<std::uint32_t>(token_ids.size()); }
   std::uint32_t num_remaining() const { return num_tokens() - num_computed; }

@@ -41,11 +41,25 @@ const Table kGateway{
      "Calls of an attempt after its first, by whether they went on from an earlier call's exact tokens "
      "(continued) or were rendered anew (full_render).",
      {"result"}},
+    {Kind::counter,
+     "corisco_gateway_split_calls_total",
+     "Calls of an attempt that did not go on from a branch's last call, by cause.",
+     {"cause"}},
+    {Kind::counter,
+     "corisco_gateway_reply_differences_total",
+     "Replies that came back in another form, by what differed; calls go on from them with the tokens that "
+     "were sampled.",
+     {"difference"}},
     {Kind::counter, "corisco_gateway_rate_held_calls_total", "Calls that waited for gateway.calls_per_minute_max."},
     {Kind::counter, "corisco_gateway_parse_errors_total",
      "Tool calls in replies that could not be read; their text is kept."},
     {Kind::counter, "corisco_gateway_tools_left_out_total",
      "Tools in requests that only the vendor's own servers run, such as web search; the model is not told of them."},
+    {Kind::counter,
+     "corisco_gateway_retries_total",
+     "Requests that were sent again: answered with the reply that was sampled for them (repeated), or sampled "
+     "anew, since there was none or the policy has changed (sampled_anew).",
+     {"result"}},
     {Kind::counter, "corisco_gateway_side_calls_total",
      "Calls beside a harness's task, such as titles; trained only with gateway.train_side_calls."},
     {Kind::counter, "corisco_gateway_final_turns_total",
@@ -70,6 +84,12 @@ const Table kEngine{
 const Table kSamples{
     {Kind::counter, "corisco_samples_calls_total", "Calls recorded."},
     {Kind::counter, "corisco_samples_rows_total", "Training rows made by merging."},
+    {Kind::gauge, "corisco_samples_undelivered_share",
+     "Of the last update's sampled tokens, those of replies that never reached their client whole "
+     "(undelivered, superseded or aborted)."},
+    {Kind::counter, "corisco_samples_rollouts_total",
+     "Rollouts that were merged, by whether they made no row (none), one (the whole in a single row) or several.",
+     {"rows"}},
     {Kind::counter, "corisco_samples_splits_total", "Calls that started a new row, by cause.", {"cause"}},
     {Kind::counter, "corisco_samples_tokens_trained_total", "Sampled tokens in training rows with a loss."},
     {Kind::counter,

@@ -36,6 +36,7 @@ LaunchContext Controller::State::context_of(const OpenRollout& rollout) const {
 
 // 0 for a first attempt, so that a rollout's draws don't depend on how it was numbered.
 std::uint64_t Controller::State::salt_of(const OpenRollout& rollout) const {
+  if (rollout.kept_salt) return *rollout.kept_salt;
   if (rollout.attempt == 1) return 0;
   return hash_words({parts.config->run.seed, rollout.spec.task_occurrence, rollout.spec.sibling,
                      rollout.attempt});
@@ -86,7 +87,7 @@ void Controller::State::on_harness_end(OpenRollout& rollout, const ProcessEnd& e
   rollout.outcome = classify({end.how, end.code, is_stopping, rollout.was_timed_out,
                               summary.num_calls, summary.num_delivered, summary.hit_cap,
                               summary.hit_length, summary.saw_engine_error});
-  const auto next = next_after(rollout.outcome, false, rollout.attempt,
+  const auto next = next_after(rollout.outcome, false, rollout.tries(),
                                parts.config->rollouts.attempts_max, rollout.can_retry);
   if (next == Next::grade) {
     grade(rollout);
@@ -145,6 +146,7 @@ void Controller::State::retry(OpenRollout& rollout, const std::string& reason) {
   log_end(rollout, {rollout.outcome, std::nullopt, reason});
   move(rollout, RolloutState::queued);
   ++rollout.attempt;
+  rollout.kept_salt.reset();
   schedule();
 }
 

@@ -30,10 +30,34 @@ Controller::State::State(ControllerParts given) : parts(std::move(given)), timer
 
 Result<void> Controller::State::open(OpenRollout rollout) {
   CORISCO_CHECK(parts.ports.open_rollout(rollout.spec));
+  take_in(std::move(rollout));
+  return {};
+}
+
+void Controller::State::take_in(OpenRollout rollout) {
   rollout.since = parts.clock->now();
   rollout.opened_unix_seconds = rollout.changed_unix_seconds = parts.clock->unix_seconds();
   rollouts.emplace(rollout.spec.id, std::move(rollout));
   schedule();
+}
+
+Result<void> Controller::State::open_sibling(const Task& task, GroupId group, std::uint64_t occurrence,
+                                             std::uint32_t sibling) {
+  OpenRollout rollout;
+  rollout.spec = {RolloutId{next_rollout++}, group, occurrence, sibling, Mode::train, task.id, task.json};
+  rollout.is_external = parts.config->rollouts.harness.external;
+  return open(std::move(rollout));
+}
+
+Result<void> Controller::State::reopen(Controller::Unfinished::Rollout left) {
+  OpenRollout rollout;
+  rollout.attempt = left.attempt;
+  rollout.attempts_before = left.attempt - 1;
+  if (rollout.attempts_before > 0) rollout.kept_salt = left.salt;
+  rollout.is_external = parts.config->rollouts.harness.external;
+  CORISCO_CHECK(parts.ports.reopen_rollout(left.spec, rollout.attempts_before));
+  rollout.spec = std::move(left.spec);
+  take_in(std::move(rollout));
   return {};
 }
 
@@ -141,13 +165,18 @@ Result<GroupId> Controller::open_group(const Task& task, std::uint64_t occurrenc
   const std::uint32_t num_siblings = state_->parts.config->rollouts.group_size;
   CORISCO_CHECK(state_->parts.ports.open_group(group, occurrence, num_siblings));
   for (std::uint32_t sibling = 0; sibling < num_siblings; ++sibling) {
-    OpenRollout rollout;
-    rollout.spec = {RolloutId{state_->next_rollout++}, group, occurrence, sibling, Mode::train,
-                    task.id, task.json};
-    rollout.is_external = state_->parts.config->rollouts.harness.external;
-    CORISCO_CHECK(state_->open(std::move(rollout)));
+    CORISCO_CHECK(state_->open_sibling(task, group, occurrence, sibling));
   }
   return group;
+}
+
+Result<void> Controller::reopen_group(const Task& task, Unfinished unfinished) {
+  if (state_->is_stopping) return Error{Code::cancelled, "the daemon is stopping"};
+  for (auto& left : unfinished.to_run) CORISCO_CHECK(state_->reopen(std::move(left)));
+  for (const std::uint32_t sibling : unfinished.to_open) {
+    CORISCO_CHECK(state_->open_sibling(task, unfinished.group, unfinished.occurrence, sibling));
+  }
+  return {};
 }
 
 Result<RolloutId> Controller::open_validation(const Task& task, std::uint64_t occurrence,

@@ -21,6 +21,9 @@ struct OpenRollout {
   bool can_retry = true;               // somebody would start a further attempt
   bool is_of_run = true;               // its task is one of the run's, not a caller's own
   std::uint32_t attempt = 1;
+  std::uint32_t attempts_before = 0;   // of earlier lives of the daemon: they count as no tries
+  std::optional<std::uint64_t> kept_salt;  // of the attempt that a restart ended, for the one in its place
+  std::uint32_t tries() const { return attempt - attempts_before; }
   RolloutState state = RolloutState::queued;
   TimePoint since;                     // of state
   double opened_unix_seconds = 0;      // for those who read it
@@ -41,6 +44,9 @@ struct Controller::State : std::enable_shared_from_this<Controller::State> {
 
   // controller.cc: opening and the loop
   Result<void> open(OpenRollout rollout);
+  Result<void> open_sibling(const Task& task, GroupId group, std::uint64_t occurrence, std::uint32_t sibling);
+  Result<void> reopen(Controller::Unfinished::Rollout left);
+  void take_in(OpenRollout rollout);
   void schedule();                     // a look at everything, soon
   void look();
   void arm_timer();

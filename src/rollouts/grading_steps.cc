@@ -112,7 +112,7 @@ void Controller::State::decide(OpenRollout& rollout, const Graded& graded) {
   if (!is_trained(verdict.outcome)) {
     note_infrastructure_failure(rollout, verdict.outcome, graded.note);
   }
-  const auto next = next_after(verdict.outcome, true, rollout.attempt,
+  const auto next = next_after(verdict.outcome, true, rollout.tries(),
                                parts.config->rollouts.attempts_max, rollout.can_retry);
   if (next == Next::retry) {
     rollout.outcome = verdict.outcome;

@@ -134,6 +134,7 @@ Assembly assemble(TrainBatch batch, PolicyVersion current, AdvantageKind kind, b
       if (rollout.is_valid) survey.add(rollout);
   }
   assembly.report = survey.report();
+  assembly.report.undelivered_share = assembly.batch.undelivered_share;
   const auto num_rollouts = static_cast<double>(assembly.report.num_rollouts);
   for (std::size_t g = 0; g < assembly.batch.groups.size(); ++g) {
     const auto& rollouts = assembly.batch.groups[g].rollouts;

@@ -139,9 +139,8 @@ Result<std::string> save_checkpoint(model::Decoder& decoder, const Optimizer& op
 }
 
 Result<LoadedCheckpoint> load_newest_checkpoint(model::Decoder& decoder, Optimizer& optimizer,
-                                                const std::string& parent) {
-  remove_unfinished_checkpoints(parent);
-  for (const std::string& folder : checkpoint_folders(parent)) {
+                                                const std::string& parent, std::uint64_t version_max) {
+  for (const std::string& folder : checkpoint_folders(parent, version_max)) {
     const auto whole = verify_checkpoint_folder(folder);
     if (!whole.ok()) {
       log::warn(cat("skipping checkpoint ", folder, ": ", whole.error().message));

@@ -29,8 +29,8 @@ struct LoadedCheckpoint {
   TrainerState state;
   std::string folder;
 };
-// The newest folder that verifies, others being skipped with a warning; weights and optimizer
-// state are overwritten, bit-equal to what was saved. not_found if there is none.
+// The newest folder of at most version_max that verifies, others being skipped with a warning; weights
+// and optimizer state are overwritten, bit-equal to what was saved. not_found if there is none.
 Result<LoadedCheckpoint> load_newest_checkpoint(model::Decoder& decoder, Optimizer& optimizer,
-                                                const std::string& parent);
+                                                const std::string& parent, std::uint64_t version_max);
 }  // namespace corisco::trainer

@@ -160,10 +160,12 @@ Result<void> verify_checkpoint_folder(const std::string& folder) {
   return {};
 }
 
-std::vector<std::string> checkpoint_folders(const std::string& parent) {
+std::vector<std::string> checkpoint_folders(const std::string& parent, std::uint64_t step_max) {
   std::vector<std::pair<std::pair<std::uint64_t, std::uint64_t>, std::string>> found;
-  for (const std::string& name : names_in(parent))
-    if (const auto order = parsed_name(name)) found.emplace_back(*order, parent + "/" + name);
+  for (const std::string& name : names_in(parent)) {
+    const auto order = parsed_name(name);
+    if (order && order->first <= step_max) found.emplace_back(*order, parent + "/" + name);
+  }
   std::ranges::sort(found, std::greater<>{});
   std::vector<std::string> folders;
   for (auto& [order, path] : found) folders.push_back(std::move(path));

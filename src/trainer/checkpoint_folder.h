@@ -20,8 +20,8 @@ Result<std::string> write_checkpoint_folder(
 // Every file of the manifest is there, with its size and hash.
 Result<void> verify_checkpoint_folder(const std::string& folder);
 
-// Newest first, whole or not.
-std::vector<std::string> checkpoint_folders(const std::string& parent);
+// Newest first, whole or not, of at most step_max.
+std::vector<std::string> checkpoint_folders(const std::string& parent, std::uint64_t step_max = UINT64_MAX);
 
 // Deletes what writers that were killed left aside.
 void remove_unfinished_checkpoints(const std::string& parent);

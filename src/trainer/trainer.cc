@@ -17,6 +17,7 @@
 #include "trainer/optimizer.h"
 #include "trainer/schedule.h"
 #include "trainer/update.h"
+#include "trainer/weights_checksum.h"
 
 namespace corisco::trainer {
 namespace {
@@ -47,6 +48,8 @@ class DeviceTrainer final : public Trainer {
   Result<std::string> save(const std::string& folder, const std::string& model_folder,
                            const std::string& extra_json) override;
   Result<Restored> restore(const std::string& folder) override;
+  void set_num_updates(std::uint64_t num_updates) override { num_updates_ = num_updates; }
+  Result<Restored> restore_up_to(const std::string& folder, PolicyVersion version) override;
 
  private:
   void run(const Slice& slice);
@@ -174,7 +177,10 @@ UpdateReport DeviceTrainer::publish() {
     optimizer_.roll_back();
     decoder_.refresh_derived();
   }
-  if (!report.was_skipped) ++version_.value;
+  if (!report.was_skipped) {
+    ++version_.value;
+    report.weights_checksum = weights_checksum(decoder_.parameters());
+  }
   report.policy_version = version_;
   ++num_updates_;
   end_update();
@@ -209,13 +215,19 @@ Result<std::string> DeviceTrainer::save(const std::string& folder, const std::st
 
 Result<Trainer::Restored> DeviceTrainer::restore(const std::string& folder) {
   CORISCO_ASSERT(!update_, cat("a restore within the update of version ", version_));
-  CORISCO_TRY(LoadedCheckpoint loaded, load_newest_checkpoint(decoder_, optimizer_, folder));
+  remove_unfinished_checkpoints(folder);
+  return restore_up_to(folder, PolicyVersion{UINT64_MAX});
+}
+
+Result<Trainer::Restored> DeviceTrainer::restore_up_to(const std::string& folder, PolicyVersion version) {
+  CORISCO_ASSERT(!update_, cat("a restore within the update of version ", version_));
+  CORISCO_TRY(LoadedCheckpoint loaded, load_newest_checkpoint(decoder_, optimizer_, folder, version.value));
   if (loaded.state.options_json != options_json(options_))
     log::warn(cat("the trainer's options changed since ", loaded.folder, " was written: then ",
                   loaded.state.options_json, ", now ", options_json(options_)));
   version_.value = loaded.state.policy_version;
   num_updates_ = loaded.state.num_updates;
-  return Restored{version_, loaded.folder, loaded.state.extra_json};
+  return Restored{version_, num_updates_, loaded.folder, loaded.state.extra_json};
 }
 }  // namespace
 

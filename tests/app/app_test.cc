@@ -8,6 +8,7 @@
 #include "app/run_folder.h"
 #include "app/train_batch.h"
 #include "corisco/base/files.h"
+#include "corisco/base/log.h"
 
 namespace corisco::app {
 namespace {
@@ -108,12 +109,77 @@ TEST(TrainBatch, KeepsInvalidRolloutsOutAndOrdersByTask) {
     group->rollouts.push_back(finished(2, Outcome::engine_failed, std::nullopt, "{}"));
     groups.push_back(std::move(group));
   }
-  const auto batch = make_train_batch(groups, MergeLevel::trajectory, metrics);
+  const auto batch = make_train_batch(groups, config::Samples{}, metrics);
   ASSERT_EQ(batch.groups.size(), 2U);
   EXPECT_EQ(batch.groups[0].task_occurrence, 2U);
   EXPECT_TRUE(batch.groups[0].rollouts[0].is_valid);
   EXPECT_FALSE(batch.groups[0].rollouts[1].is_valid);
   EXPECT_EQ(batch.groups[0].rollouts[0].reward, 0.5);
+}
+
+Call call_of(std::uint32_t turn, std::vector<TokenId> prompt, std::vector<TokenId> reply) {
+  Call call;
+  call.id = CallId{turn + 1};
+  call.turn = turn;
+  call.prompt_ids = std::move(prompt);
+  for (const auto id : reply) call.tokens.push_back({id, -1, -1, {}});
+  call.is_delivered = true;
+  return call;
+}
+
+// One conversation of two turns, and one whose second call was lost and whose third starts anew.
+std::vector<std::unique_ptr<Group>> one_group() {
+  auto group = std::make_unique<Group>();
+  auto whole = finished(1, Outcome::completed, 1, "{}"), broken = finished(2, Outcome::completed, 0, "{}");
+  whole.calls = {call_of(0, {1}, {2, 3}), call_of(1, {1, 2, 3, 4}, {5})};
+  broken.calls = {call_of(0, {1}, {6}), call_of(1, {1, 6, 7}, {8, 9}), call_of(2, {7}, {8, 9, 10, 11})};
+  broken.calls[1].is_delivered = false;
+  broken.calls[2].split = SplitCause::history_dropped;
+  group->rollouts = {whole, broken};
+  std::vector<std::unique_ptr<Group>> groups;
+  groups.push_back(std::move(group));
+  return groups;
+}
+
+TEST(TrainBatch, CountsWhatBecameOfEveryToken) {
+  metrics::Registry metrics;
+  config::Samples options;
+  options.reply_tokens_max = 3;
+  const auto batch = make_train_batch(one_group(), options, metrics);
+  EXPECT_EQ(batch.groups[0].rollouts[0].rows.size(), 1U);
+  EXPECT_EQ(batch.groups[0].rollouts[1].rows.size(), 1U);
+  EXPECT_DOUBLE_EQ(batch.undelivered_share, 0.2);
+  EXPECT_EQ(metrics.counter("corisco_samples_tokens_trained_total").value(), 4);
+  const auto untrained = [&](const char* reason) {
+    return metrics.counter("corisco_samples_tokens_untrained_total", {reason}).value();
+  };
+  EXPECT_EQ(untrained("undelivered"), 2);
+  EXPECT_EQ(untrained("reply_too_long"), 4);
+  EXPECT_EQ(metrics.counter("corisco_samples_rollouts_total", {"one"}).value(), 2);
+
+  options.reply_tokens_max = 0;
+  EXPECT_EQ(make_train_batch(one_group(), options, metrics).groups[0].rollouts[1].rows.size(), 2U);
+  EXPECT_EQ(metrics.counter("corisco_samples_splits_total", {"history_dropped"}).value(), 1);
+  EXPECT_EQ(metrics.counter("corisco_samples_rollouts_total", {"several"}).value(), 1);
+  options.merge = "transition";
+  EXPECT_EQ(make_train_batch(one_group(), options, metrics).groups[0].rollouts[0].rows.size(), 2U);
+}
+
+TEST(TrainBatch, WarnsOnceWhenTooManyTokensReachedNobody) {
+  Folder scratch;
+  metrics::Registry metrics;
+  config::Samples options;
+  const auto lines_with_alarm = [&](double share) {
+    const auto file = scratch.path + "/" + std::to_string(share);
+    options.undelivered_share_alarm = share;
+    log::set_file(file);
+    (void)make_train_batch(one_group(), options, metrics);
+    log::set_file("");
+    const auto content = files::read(file).value();
+    return std::count(content.begin(), content.end(), '\n');
+  };
+  EXPECT_EQ(lines_with_alarm(0.19), 1);   // the share is 2 of 10
+  EXPECT_EQ(lines_with_alarm(0.2), 0);
 }
 }  // namespace
 }  // namespace corisco::app

@@ -70,6 +70,10 @@ class ControllerFixture : public ::testing::Test {
       opened.push_back(spec);
       return Result<void>();
     };
+    ports.reopen_rollout = [this](const RolloutSpec& spec, std::uint32_t attempts_before) {
+      reopened.emplace_back(spec.id, attempts_before);
+      return Result<void>();
+    };
     ports.start_attempt = [](AttemptKey, std::uint64_t) { return Result<void>(); };
     ports.finish = [this](FinishedRollout rollout) {
       finished.push_back(std::move(rollout));
@@ -118,6 +122,7 @@ class ControllerFixture : public ::testing::Test {
   std::vector<AttemptKey> closed;
   std::vector<std::string> groups, broken;
   std::vector<RolloutSpec> opened;
+  std::vector<std::pair<RolloutId, std::uint32_t>> reopened;   // with the attempts before
   std::vector<FinishedRollout> finished;
 
  private:

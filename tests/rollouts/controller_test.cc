@@ -30,6 +30,40 @@ TEST_F(ControllerTest, OpensGroupsAndStartsTheOldestFirst) {
   EXPECT_EQ(fake.started[2].attempt, key(43));
 }
 
+// Rollout 40 had made one attempt, with salt 0, and rollout 41 two, the second with salt 77; sibling 2 was
+// never opened.
+TEST_F(ControllerTest, GoesOnWithWhatAnEarlierLifeLeftOpen) {
+  config.rollouts.group_size = 4;
+  config.rollouts.processes_max = 9;
+  config.rollouts.attempts_max = 2;
+  controller().set_next_ids(60, 9);
+  const auto spec = [](std::uint64_t id, std::uint32_t sibling) {
+    return RolloutSpec{RolloutId{id}, GroupId{5}, 3, sibling, Mode::train, "t", R"({"text": "hi"})"};
+  };
+  Controller::Unfinished left{GroupId{5}, 3, {{spec(40, 0), 2, 0}, {spec(41, 1), 3, 77}}, {2}};
+  ASSERT_TRUE(controller().reopen_group({"t", R"({"text": "hi"})"}, left).ok());
+  pass();
+  EXPECT_TRUE(groups.empty());
+  EXPECT_EQ(reopened, (std::vector<std::pair<RolloutId, std::uint32_t>>{{RolloutId{40}, 1}, {RolloutId{41}, 2}}));
+  ASSERT_EQ(opened.size(), 1U);
+  EXPECT_EQ(opened[0].id, RolloutId{61});
+  EXPECT_EQ(opened[0].sibling, 2U);
+  EXPECT_EQ(opened[0].task_occurrence, 3U);
+  ASSERT_EQ(fake.started.size(), 3U);
+  EXPECT_EQ(fake.started[0].attempt, key(40, 2));
+  EXPECT_EQ(fake.started[1].attempt, key(41, 3));
+  EXPECT_EQ(salts, (std::vector<std::uint64_t>{0, 77, 0}));
+  // The attempts of earlier lives are no tries: of two, a first one that fails is followed by another.
+  summary.num_calls = summary.num_delivered = 0;
+  end(41, 3, 1);
+  EXPECT_TRUE(finished.empty());
+  EXPECT_EQ(fake.started.back().attempt, key(41, 4));
+  EXPECT_NE(salts.back(), 77U);
+  end(41, 4, 1);
+  ASSERT_EQ(finished.size(), 1U);
+  EXPECT_EQ(finished[0].outcome, Outcome::spawn_failed);
+}
+
 TEST_F(ControllerTest, GivesTheHarnessItsContract) {
   config.rollouts.harness.env["TASK_TEXT"] = "<{task.text}> {attempt} {work_folder}";
   open_group();

@@ -7,7 +7,9 @@ import time
 
 import openai
 import pytest
+import tiny_model
 from daemon import BINARY, PYTHON, Daemon, alive, run, updates_of, wait_until, write_config, write_tasks
+from safetensors.numpy import load_file
 
 HERE = pathlib.Path(__file__).parent
 HARNESSES = HERE / "harnesses.py"
@@ -60,6 +62,22 @@ def test_two_turns_become_one_row_each(model, tmp_path):
     assert status == 0, output
     update, = updates_of(tmp_path / "runs" / "tiny")
     assert update["rollouts"] == 8
+
+
+@pytest.mark.parametrize("architecture", ["Qwen3ForCausalLM", "Qwen3MoeForCausalLM"])
+def test_every_kind_of_layer_samples_and_trains_alike(tmp_path, architecture):
+    path = tiny_model.write(tmp_path / "model", architecture=architecture)
+    config = training(tmp_path, path, run__updates=1, engine__deterministic=True, model__dtype="float32")
+    status, output = run(tmp_path, "serve", config)
+    assert status == 0, output
+    update, = updates_of(tmp_path / "runs" / "tiny")
+    assert update["mismatch_max"] == 0 and update["grad_norm"] > 0
+    written, = (tmp_path / "runs" / "tiny" / "checkpoints").glob("step-*/model.safetensors")
+    before, after = load_file(path / "model.safetensors"), load_file(written)
+    assert before.keys() == after.keys()
+    changed = [name for name in before if (before[name] != after[name]).any()]
+    assert any("q_norm" in name for name in changed) and any("mlp" in name for name in changed)
+    assert any("mlp.gate.weight" in name for name in changed) == (architecture == "Qwen3MoeForCausalLM")
 
 
 def test_asynchronous_updates_keep_the_age_bound(model, tmp_path):

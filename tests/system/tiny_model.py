@@ -1,4 +1,4 @@
-"""A random Llama of 0.1 M parameters with a byte-level tokenizer, as a Hugging Face folder.
+"""A random Llama, Qwen3 or Qwen3-MoE of 0.1 M parameters with a byte-level tokenizer, as a Hugging Face folder.
 
 Deterministic in its seed; needs numpy and safetensors only.
 """
@@ -9,6 +9,14 @@ import numpy
 from safetensors.numpy import save_file
 
 HIDDEN, LAYERS, HEADS, KV_HEADS, INTERMEDIATE = 64, 2, 4, 2, 128
+# What each has beyond the others: fields of its config.
+ARCHITECTURES = {
+    "LlamaForCausalLM": {"model_type": "llama", "head_dim": HIDDEN // HEADS, "mlp_bias": False},
+    "Qwen3ForCausalLM": {"model_type": "qwen3", "head_dim": 24, "use_sliding_window": False},
+    "Qwen3MoeForCausalLM": {"model_type": "qwen3_moe", "head_dim": 24, "use_sliding_window": False, "num_experts": 4,
+                            "num_experts_per_tok": 2, "moe_intermediate_size": 64, "norm_topk_prob": True,
+                            "decoder_sparse_step": 1, "mlp_only_layers": []},
+}
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 TEMPLATE = ("{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + "
             "'<|im_end|>\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}")
@@ -36,42 +44,55 @@ def tokenizer():
                       "merges": []}}
 
 
-def weights(random, vocabulary):
+def weights(random, vocabulary, fields):
     def normal(*shape):
         return random.normal(0, 0.1, shape).astype(numpy.float32)
 
-    head = HIDDEN // HEADS
-    tensors = {"model.embed_tokens.weight": normal(vocabulary, HIDDEN), "model.norm.weight": numpy.ones(HIDDEN, numpy.float32)}
+    def ones(size):
+        return numpy.ones(size, numpy.float32)
+
+    def mlp(name, width):
+        return {name + "gate_proj.weight": normal(width, HIDDEN), name + "up_proj.weight": normal(width, HIDDEN),
+                name + "down_proj.weight": normal(HIDDEN, width)}
+
+    head = fields["head_dim"]
+    tensors = {"model.embed_tokens.weight": normal(vocabulary, HIDDEN), "model.norm.weight": ones(HIDDEN)}
     for layer in range(LAYERS):
         name = f"model.layers.{layer}."
-        tensors |= {name + "input_layernorm.weight": numpy.ones(HIDDEN, numpy.float32),
-                    name + "post_attention_layernorm.weight": numpy.ones(HIDDEN, numpy.float32),
+        tensors |= {name + "input_layernorm.weight": ones(HIDDEN),
+                    name + "post_attention_layernorm.weight": ones(HIDDEN),
                     name + "self_attn.q_proj.weight": normal(HEADS * head, HIDDEN),
                     name + "self_attn.k_proj.weight": normal(KV_HEADS * head, HIDDEN),
                     name + "self_attn.v_proj.weight": normal(KV_HEADS * head, HIDDEN),
-                    name + "self_attn.o_proj.weight": normal(HIDDEN, HEADS * head),
-                    name + "mlp.gate_proj.weight": normal(INTERMEDIATE, HIDDEN),
-                    name + "mlp.up_proj.weight": normal(INTERMEDIATE, HIDDEN),
-                    name + "mlp.down_proj.weight": normal(HIDDEN, INTERMEDIATE)}
+                    name + "self_attn.o_proj.weight": normal(HIDDEN, HEADS * head)}
+        if fields["model_type"].startswith("qwen3"):
+            tensors |= {name + f"self_attn.{part}_norm.weight": ones(head) for part in "qk"}
+        if "num_experts" not in fields:
+            tensors |= mlp(name + "mlp.", INTERMEDIATE)
+            continue
+        tensors[name + "mlp.gate.weight"] = normal(fields["num_experts"], HIDDEN)
+        for expert in range(fields["num_experts"]):
+            tensors |= mlp(name + f"mlp.experts.{expert}.", fields["moe_intermediate_size"])
     return tensors
 
 
-def write(folder, seed=0):
+def write(folder, seed=0, architecture="LlamaForCausalLM"):
     """Writes the model into folder and returns it."""
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     vocabulary = 256 + len(SPECIAL)
-    config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": HIDDEN,
+    fields = ARCHITECTURES[architecture]
+    config = {"architectures": [architecture], "hidden_size": HIDDEN,
               "intermediate_size": INTERMEDIATE, "num_hidden_layers": LAYERS, "num_attention_heads": HEADS,
-              "num_key_value_heads": KV_HEADS, "head_dim": HIDDEN // HEADS, "vocab_size": vocabulary,
+              "num_key_value_heads": KV_HEADS, "vocab_size": vocabulary,
               "max_position_embeddings": 1024, "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "hidden_act": "silu",
-              "tie_word_embeddings": True, "attention_bias": False, "mlp_bias": False, "torch_dtype": "float32",
-              "bos_token_id": 257, "eos_token_id": 258}
+              "tie_word_embeddings": True, "attention_bias": False, "torch_dtype": "float32",
+              "bos_token_id": 257, "eos_token_id": 258, **fields}
     (folder / "config.json").write_text(json.dumps(config, indent=1))
     (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": 258}))
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer()))
     (folder / "tokenizer_config.json").write_text(json.dumps(
         {"chat_template": TEMPLATE, "bos_token": "<|im_start|>", "eos_token": "<|im_end|>",
          "tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": 1024}))
-    save_file(weights(numpy.random.default_rng(seed), vocabulary), folder / "model.safetensors", metadata={"format": "pt"})
+    save_file(weights(numpy.random.default_rng(seed), vocabulary, fields), folder / "model.safetensors", metadata={"format": "pt"})
     return folder

@@ -96,7 +96,9 @@ TEST(Assemble, AgesAreVersionsPerToken) {
   row.policy_versions[3] = {7};
   batch.groups = {
       make_group(0, {make_rollout(0, 1, {row}), make_rollout(1, 0, {make_row({1, 9}, ".x", 7)})})};
+  batch.undelivered_share = 0.125;
   const Assembly assembly = assemble(std::move(batch), {7}, kKind, false);
+  EXPECT_EQ(assembly.report.undelivered_share, 0.125);   // carried through
   EXPECT_EQ(assembly.tokens[0].age, 2U);
   EXPECT_EQ(assembly.tokens[2].age, 0U);
   EXPECT_TRUE(assembly.has_older_policy);

@@ -193,6 +193,21 @@ TEST_F(Checkpoint, DamageMakesTheOneBeforeCount) {
   }
 }
 
+TEST_F(Checkpoint, UpToAVersionIsLoadedWithoutTouchingTheFolder) {
+  Bench bench("float32");
+  for (std::uint64_t version = 1; version <= 2; ++version) {
+    train(*bench.trainer, version);
+    ASSERT_TRUE(bench.trainer->save(parent(), model_folder(), "").ok());
+  }
+  fs::create_directories(parent() + "/tmp-3-999");   // its daemon is at work there
+  EXPECT_EQ(Bench("float32").trainer->restore_up_to(parent(), PolicyVersion{1}).value().version.value, 1U);
+  EXPECT_EQ(Bench("float32").trainer->restore_up_to(parent(), PolicyVersion{7}).value().version.value, 2U);
+  EXPECT_EQ(Bench("float32").trainer->restore_up_to(parent(), PolicyVersion{0}).error().code, Code::not_found);
+  EXPECT_TRUE(fs::exists(parent() + "/tmp-3-999"));
+  EXPECT_TRUE(Bench("float32").trainer->restore(parent()).ok());
+  EXPECT_FALSE(fs::exists(parent() + "/tmp-3-999"));
+}
+
 TEST_F(Checkpoint, NoneIsNotFound) {
   Bench bench("float32");
   const auto restored = bench.trainer->restore(parent());

@@ -45,6 +45,7 @@ struct EngineDelta {
   std::vector<std::vector<TopLogprob>> top_logprobs;
   std::optional<FinishReason> finish;
   std::optional<Error> error;            // non-finite logits, a prompt that cannot fit
+  std::uint32_t num_reused_prompt_tokens = 0;   // of the first one: found in the cache when it was admitted
 };
 
 struct EngineStats {

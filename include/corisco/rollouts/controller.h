@@ -31,6 +31,8 @@ struct ControllerPorts {
   std::function<Summary(AttemptKey)> look_at_attempt;      // while it runs
   std::function<Result<void>(GroupId, std::uint64_t occurrence, std::uint32_t siblings)> open_group;
   std::function<Result<void>(const RolloutSpec&)> open_rollout;
+  // Of one that was opened in an earlier life of the daemon, where it made so many attempts.
+  std::function<Result<void>(const RolloutSpec&, std::uint32_t attempts_before)> reopen_rollout;
   std::function<Result<void>(AttemptKey, std::uint64_t salt)> start_attempt;
   std::function<Result<void>(FinishedRollout)> finish;
   // What the grader may see of the calls: a JSON array of
@@ -60,6 +62,20 @@ class Controller {
   // Opens the siblings of one training task. Their harnesses start as processes_max allows,
   // oldest rollout first.
   Result<GroupId> open_group(const Task& task, std::uint64_t occurrence);
+  // Goes on with a group that an earlier life of the daemon left open, by starting what it had not finished.
+  // Its siblings that were never opened are opened now.
+  struct Unfinished {
+    GroupId group;
+    std::uint64_t occurrence = 0;
+    struct Rollout {
+      RolloutSpec spec;
+      std::uint32_t attempt = 1;         // the next one
+      std::uint64_t salt = 0;            // of the attempt that the restart ended: its draws are made again
+    };
+    std::vector<Rollout> to_run;
+    std::vector<std::uint32_t> to_open;  // siblings
+  };
+  Result<void> reopen_group(const Task& task, Unfinished unfinished);
   // One validation rollout; it ends in ports.finish like the others.
   Result<RolloutId> open_validation(const Task& task, std::uint64_t occurrence, std::uint32_t repeat);
   // A rollout whose harness runs elsewhere.

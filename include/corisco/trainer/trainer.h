@@ -41,9 +41,14 @@ class Trainer {
   // Loads the newest whole checkpoint below folder; not_found if there is none.
   struct Restored {
     PolicyVersion version;
+    std::uint64_t num_updates = 0;     // so far, skipped ones included
     std::string folder;
     std::string extra_json;
   };
   virtual Result<Restored> restore(const std::string& folder) = 0;
+  // The same of those at most this version. Reads only: the folder is another process's.
+  virtual Result<Restored> restore_up_to(const std::string& folder, PolicyVersion version) = 0;
+  // Where the schedule stands, if updates were skipped after the checkpoint.
+  virtual void set_num_updates(std::uint64_t num_updates) = 0;
 };
 }  // namespace corisco::trainer

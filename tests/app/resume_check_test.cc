@@ -1,0 +1,94 @@
+#include "app/resume_check.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "config/entries.h"
+#include "corisco/base/files.h"
+#include "corisco/base/strings.h"
+
+namespace corisco::app {
+namespace {
+namespace fs = std::filesystem;
+
+class ResumeCheck : public ::testing::Test {
+ protected:
+  ResumeCheck() {
+    char name[] = "/tmp/corisco-resume-XXXXXX";
+    path = ::mkdtemp(name);
+    fs::create_directories(path + "/model");
+    fs::create_directories(path + "/run");
+    EXPECT_TRUE(files::write_atomically(path + "/model/config.json", "{}").ok());
+    config.model.path = path + "/model";
+    config.run.updates = 3;
+    config.rollouts.tasks = path + "/tasks.jsonl";
+    config.rollouts.harness.command = {"agent"};
+    folder.path = path + "/run";
+    folder.name = "run";
+    EXPECT_TRUE(write_manifest(folder, config, "avx2", "tasks", "held-out").ok());
+  }
+  ~ResumeCheck() override { fs::remove_all(path); }
+  Result<void> check(bool accept = false) const { return check_resume(folder, config, tasks, "held-out", accept); }
+
+  std::string path, tasks = "tasks";
+  config::Config config;
+  RunFolder folder;
+};
+
+TEST_F(ResumeCheck, TheSameRunGoesOn) {
+  EXPECT_TRUE(changes_of(folder, config, "tasks", "held-out").empty());
+  EXPECT_TRUE(check().ok());
+}
+
+TEST_F(ResumeCheck, EveryDifferenceThatMattersIsListed) {
+  config.trainer.learning_rate = 0.5;
+  config.model.threads = 7;
+  config.run.updates = 9;
+  tasks = "others";
+  ASSERT_TRUE(files::write_atomically(path + "/model/config.json", "{ }").ok());
+  const auto refused = check();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::conflict);
+  for (const char* words : {"trainer.learning_rate: 1e-06 -> 0.5", "model.threads: 0 -> 7", "config.json changed",
+                            "tasks: SHA-256 tasks -> SHA-256 others", "--accept-changes"})
+    EXPECT_NE(refused.error().message.find(words), std::string::npos) << words << " in " << refused.error().message;
+  EXPECT_EQ(refused.error().message.find("run.updates"), std::string::npos);
+}
+
+TEST_F(ResumeCheck, AcceptedChangesAreKeptAndAskedForOnce) {
+  config.trainer.learning_rate = 0.5;
+  EXPECT_FALSE(check().ok());
+  EXPECT_TRUE(check(true).ok());
+  EXPECT_TRUE(check().ok());
+  EXPECT_NE(files::read(folder.path + "/manifest.json").value().find("trainer.learning_rate"), std::string::npos);
+}
+
+TEST_F(ResumeCheck, ARunWithoutAManifestHasNothingToCompare) {
+  fs::remove(folder.path + "/manifest.json");
+  config.trainer.learning_rate = 0.5;
+  EXPECT_TRUE(check().ok());
+}
+
+TEST_F(ResumeCheck, ADamagedManifestIsADifference) {
+  ASSERT_TRUE(files::write_atomically(folder.path + "/manifest.json", "{").ok());
+  EXPECT_FALSE(check().ok());
+}
+
+// A key that is renamed must not leave a name behind that frees nothing.
+TEST(FreeKeys, AreKeysOfTheConfig) {
+  config::Config config;
+  const auto entries = config::entries_of(config);
+  for (std::string key : free_keys()) {
+    const bool is_section = ends_with(key, ".");
+    if (is_section) key.pop_back();
+    const auto* entry = config::find(entries, key);
+    ASSERT_NE(entry, nullptr) << key;
+    EXPECT_EQ(entry->is_section(), is_section) << key;
+  }
+  EXPECT_EQ(why_free("model.threads"), nullptr);
+  EXPECT_EQ(why_free("trainer.learning_rate"), nullptr);
+  EXPECT_NE(why_free("metrics.tensorboard"), nullptr);
+}
+}  // namespace
+}  // namespace corisco::app
