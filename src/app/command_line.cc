@@ -6,7 +6,7 @@
 
 #include "app/daemon.h"
 #include "app/exit_codes.h"
-#include "app/inspect.h"
+#include "app/inspect/inspect.h"
 #include "app/launch_agent.h"
 #include "app/repair.h"
 #include "app/replay.h"
@@ -142,7 +142,8 @@ int run_command_line(int argc, char** argv) {
   auto* serve = app.add_subcommand("serve", "Serve the model, and train it if the config says so");
   add_config(*serve, arguments);
   serve->add_flag("--resume", arguments.resume, "Continue the newest run of this name from its last checkpoint");
-  serve->add_flag("--accept-changes", arguments.accept_changes, "With --resume: go on although the config, tasks or model changed");
+  serve->add_flag("--accept-changes", arguments.accept_changes,
+                  "With --resume: go on although the config, tasks or model changed");
   serve->callback([&] { code = run_daemon(arguments, Job::serve); });
 
   auto* check_command = app.add_subcommand("check", "List every problem of a config");
@@ -184,7 +185,8 @@ int run_command_line(int argc, char** argv) {
   repair_command->callback([&] { code = repair(arguments.damaged_run); });
 
   auto* reference = app.add_subcommand("reference", "Print a generated reference page: config or metrics");
-  reference->add_option("PAGE", arguments.page, "config or metrics")->check(CLI::IsMember({"config", "metrics"}))->required();
+  reference->add_option("PAGE", arguments.page, "config or metrics")
+      ->check(CLI::IsMember({"config", "metrics"}))->required();
   reference->callback([&] { code = print_reference(arguments); });
 
   try {

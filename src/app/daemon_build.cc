@@ -59,11 +59,14 @@ Result<void> Daemon::Parts::build() {
 Result<void> Daemon::Parts::build_data() {
   if (options.resume && config().run.updates == 0)
     return Error{Code::invalid_argument,
-                 "--resume continues a training, and run.updates is 0: to serve a checkpoint, set model.path to its folder"};
+                 "--resume continues a training, and run.updates is 0: to serve a checkpoint, set model.path to its "
+                 "folder"};
   if (options.accept_changes && !options.resume)
-    return Error{Code::invalid_argument, "--accept-changes belongs to --resume: a new run has nothing that could have changed"};
+    return Error{Code::invalid_argument,
+                 "--accept-changes belongs to --resume: a new run has nothing that could have changed"};
   if (options.resume && config().samples.durability == "off")
-    return Error{Code::invalid_argument, "--resume needs the journal, which says what was trained, and samples.durability is off"};
+    return Error{Code::invalid_argument,
+                 "--resume needs the journal, which says what was trained, and samples.durability is off"};
   if (!options.checkpoint.empty()) options.config.model.path = options.checkpoint;
   if (auto problem = model::device_problem(config().model.device); !problem.empty() && config().engine.script.empty())
     return Error{Code::unavailable, cat("model.device: ", problem)};
@@ -259,7 +262,9 @@ coordinator::CoordinatorPorts Daemon::Parts::coordinator_ports() {
   ports.evaluate = [this](PolicyVersion version, std::function<void()> done) { evaluate(version, std::move(done)); };
   ports.on_update = [this](const UpdateReport& report, const coordinator::PhaseSeconds& seconds,
                            const std::vector<GroupId>& ids) { on_update(report, seconds, ids); };
-  ports.on_checkpoint = [this](PolicyVersion version, const Result<std::string>& saved) { on_checkpoint(version, saved); };
+  ports.on_checkpoint = [this](PolicyVersion version, const Result<std::string>& saved) {
+    on_checkpoint(version, saved);
+  };
   ports.on_done = [this] { on_done(); };
   ports.on_failed = [this](const std::string& reason) { fail(reason); };
   return ports;

@@ -8,7 +8,7 @@
 #include "app/replay_groups.h"
 #include "app/run_folder.h"
 #include "app/train_batch.h"
-#include "app/update_history.h"
+#include "app/inspect/update_history.h"
 #include "corisco/base/log.h"
 #include "corisco/base/strings.h"
 #include "corisco/model/runtime.h"

@@ -1,6 +1,6 @@
 #include "app/replay_groups.h"
 
-#include "app/rollout_reader.h"
+#include "app/inspect/rollout_reader.h"
 #include "corisco/base/strings.h"
 
 namespace corisco::app {

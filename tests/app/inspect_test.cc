@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "app/find_run.h"
-#include "app/inspect_json.h"
-#include "app/inspect_text.h"
+#include "app/inspect/json.h"
+#include "app/inspect/text.h"
 #include "app/journal_of_a_run.h"
-#include "app/run_history.h"
+#include "app/inspect/run_history.h"
 #include "corisco/base/files.h"
 #include "support/temporary_folder.h"
 

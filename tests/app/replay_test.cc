@@ -4,7 +4,7 @@
 
 #include "app/journal_of_a_run.h"
 #include "app/replay_groups.h"
-#include "app/update_history.h"
+#include "app/inspect/update_history.h"
 
 namespace corisco::app {
 namespace {

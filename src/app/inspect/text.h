@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "app/rollout_view.h"
+#include "app/inspect/rollout_view.h"
 
 namespace corisco::app {
 std::string to_text(const RunHistory& history, const std::string& folder);

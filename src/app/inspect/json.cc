@@ -1,4 +1,4 @@
-#include "app/inspect_json.h"
+#include "app/inspect/json.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,4 @@
-#include "app/update_history.h"
+#include "app/inspect/update_history.h"
 
 #include <algorithm>
 

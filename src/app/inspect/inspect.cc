@@ -1,13 +1,13 @@
-#include "app/inspect.h"
+#include "app/inspect/inspect.h"
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "app/exit_codes.h"
 #include "app/find_run.h"
-#include "app/inspect_json.h"
-#include "app/inspect_text.h"
-#include "app/run_history.h"
+#include "app/inspect/json.h"
+#include "app/inspect/text.h"
+#include "app/inspect/run_history.h"
 #include "corisco/base/json.h"
 #include "corisco/base/strings.h"
 

@@ -1,4 +1,4 @@
-#include "app/text_table.h"
+#include "app/inspect/text_table.h"
 
 #include <algorithm>
 

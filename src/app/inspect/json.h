@@ -2,7 +2,7 @@
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 
-#include "app/rollout_view.h"
+#include "app/inspect/rollout_view.h"
 
 namespace corisco::app {
 nlohmann::ordered_json to_json(const RunHistory& history);

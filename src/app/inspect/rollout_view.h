@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/run_history.h"
+#include "app/inspect/run_history.h"
 #include "corisco/text/tokenizer.h"
 
 namespace corisco::app {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "app/update_history.h"
+#include "app/inspect/update_history.h"
 #include "corisco/config/config.h"
 #include "corisco/samples/merge.h"
 #include "corisco/samples/recovery.h"

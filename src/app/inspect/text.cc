@@ -1,9 +1,9 @@
-#include "app/inspect_text.h"
+#include "app/inspect/text.h"
 
 #include <algorithm>
 #include <filesystem>
 
-#include "app/text_table.h"
+#include "app/inspect/text_table.h"
 #include "corisco/base/strings.h"
 
 namespace corisco::app {

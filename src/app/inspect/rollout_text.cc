@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "app/inspect_text.h"
-#include "app/text_table.h"
+#include "app/inspect/text.h"
+#include "app/inspect/text_table.h"
 #include "corisco/base/json.h"
 #include "corisco/base/strings.h"
 

@@ -1,4 +1,4 @@
-#include "app/rollout_view.h"
+#include "app/inspect/rollout_view.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

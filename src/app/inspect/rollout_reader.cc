@@ -1,4 +1,4 @@
-#include "app/rollout_reader.h"
+#include "app/inspect/rollout_reader.h"
 
 #include <utility>
 

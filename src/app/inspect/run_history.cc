@@ -1,10 +1,10 @@
-#include "app/run_history.h"
+#include "app/inspect/run_history.h"
 
 #include <algorithm>
 #include <tuple>
 #include <unordered_set>
 
-#include "app/rollout_reader.h"
+#include "app/inspect/rollout_reader.h"
 #include "app/train_batch.h"
 #include "corisco/base/strings.h"
 
