@@ -2,6 +2,7 @@
 import json
 import re
 
+PARAMETER = re.compile(r"<parameter=([^>]*)>\n(.*?)\n</parameter>", re.DOTALL)
 
 def spelt_alike(value):
     """Numbers that are equal look alike."""
@@ -18,8 +19,8 @@ def without_blanks(text):
     return re.sub(r"\s+", "", text)
 
 
-def with_json_alike(text):
-    """Every JSON object in one spelling, blanks left out."""
+def with_calls_alike(text):
+    """Calls in one spelling, every JSON object and XML, blanks left out."""
     result, position, decoder = "", 0, json.JSONDecoder()
     while (begin := text.find("{", position)) >= 0:
         result += text[position:begin]
@@ -28,16 +29,30 @@ def with_json_alike(text):
             result += json.dumps(spelt_alike(value), sort_keys=True)
         except ValueError:
             result, position = result + "{", begin + 1
-    return without_blanks(result + text[position:])
+    return without_blanks(with_xml_alike(result + text[position:]))
+
+
+def with_xml_alike(text):
+    """The parameters of each XML call in one order and spelling."""
+    def parameter(match):
+        try:
+            value = json.dumps(spelt_alike(json.loads(match[2])))
+        except ValueError:
+            value = match[2]
+        return f"<parameter={match[1]}>{value}</parameter>"
+
+    def call(match):
+        return match[1] + "".join(sorted(parameter(each) for each in PARAMETER.finditer(match[2]))) + "</function>"
+    return re.sub(r"(<function=[^>]*>)(.*?)</function>", call, text, flags=re.DOTALL)
 
 
 def without_reasoning(text):
-    return with_json_alike(re.sub(r"<think>.*?</think>", "", text, flags=re.DOTALL))
+    return with_calls_alike(re.sub(r"<think>.*?</think>", "", text, flags=re.DOTALL))
 
 
 # In this order: the first under which the prompt begins as the open row's text does names the difference.
 VIEWS = [("other tokens of the same text", str), ("blanks", without_blanks),
-         ("arguments written anew", with_json_alike), ("reasoning left out", without_reasoning)]
+         ("arguments written anew", with_calls_alike), ("an empty thinking wrapper left out", without_reasoning)]
 
 
 def cause_of(open_text, prompt_text, earlier_texts):

@@ -22,6 +22,6 @@ def rows_here(calls):
     begins = [call for index, call in enumerate(trained) if numbers[index] not in numbers[:index]]
     told = [call for call in trained if call["split"] != "none"]
     if begins != told:
-        raise SystemExit(f"by their tokens rows begin at the calls {[call['turn'] for call in begins]}, the daemon says "
-                         f"{[(call['turn'], call['split']) for call in told]}")
+        raise SystemExit(f"by their tokens rows begin at the calls {[call['turn'] for call in begins]}, "
+                         f"the daemon says {[(call['turn'], call['split']) for call in told]}")
     return {"rows": len(begins), "causes": [call["split"] for call in begins[1:]]}

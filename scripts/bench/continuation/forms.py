@@ -53,8 +53,8 @@ def llama3_call(name, arguments, style):
 
 CALLS = {"qwen3": hermes_call, "smollm2": hermes_call, "hermes": hermes_call, "qwen3_coder": qwen3_coder_call,
          "llama3_json": llama3_call}
-# SmolLM2's template does not say how calls are written.
-SETTINGS = {"smollm2": {"gateway.tool_parser": "hermes"}}
+# Where a template does not tell how calls are written.
+SETTINGS = {"smollm2": {"gateway.tool_parser": "hermes"}, "llama3_json": {"gateway.tool_parser": "llama3_json"}}
 WITHOUT_THOUGHTS = ("smollm2", "llama3_json")
 FORMS = list(CALLS)
 

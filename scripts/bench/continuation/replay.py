@@ -1,7 +1,8 @@
 """Sends recorded conversations to a daemon whose model writes and reads another form, as the agent would have.
 
 Ids, signatures, texts and argument strings that a recorded reply gave and a later request repeats unchanged are
-replaced by those of the replayed reply; what the agent changed stays as the agent sent it.
+replaced by those of the replayed reply, or left out if it has none (reasoning, of a model without); what the agent
+changed stays as the agent sent it.
 """
 import http.client
 import json
@@ -16,15 +17,28 @@ def strings_given(call):
     return call["strings"] if "strings" in call else replies.strings_of(call["path"], call["reply"])
 
 
+def is_left_out(value, strings):
+    """A block or an item of what the replayed reply does not have."""
+    keys = [value.get(key) for key in ("id", "text", "thinking")] if isinstance(value, dict) else []
+    return any(isinstance(key, str) and strings.get(key, key) is None for key in keys)
+
+
 def replaced(value, strings):
-    """A request with every string that equals a recorded one replaced."""
+    """A request with every string that equals a recorded one replaced; None: left out."""
     if isinstance(value, str):
         return strings.get(value, value)
     if isinstance(value, list):
-        return [replaced(each, strings) for each in value]
+        return [replaced(each, strings) for each in value if not is_left_out(each, strings)]
     if isinstance(value, dict):
-        return {key: replaced(each, strings) for key, each in value.items()}
+        new = {key: of_field(key, old, strings) for key, old in value.items()}
+        return {key: each for key, each in new.items() if each is not None or value[key] is None}
     return value
+
+
+def of_field(key, value, strings):
+    """As replaced; a message whose content is left out stays one."""
+    new = replaced(value, strings)
+    return "" if key == "content" and value and not new else new
 
 
 class Replay:
@@ -51,9 +65,7 @@ class Replay:
         if status != 200:
             self.failures.append(f"call {index}: {status} {raw[:300]}")
         now = replies.strings_of(call["path"], raw)
-        for old, new in zip(strings_given(call), now):
-            if old and new:
-                self.strings[old] = new
+        self.strings |= {old: now.get(name) for name, old in strings_given(call).items()}
 
     def run(self):
         """In the recorded order: a call begins when those that had ended before it have ended here."""

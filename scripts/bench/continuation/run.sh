@@ -2,7 +2,7 @@
 # Measures continuation: records real agents' conversations, replays them in several forms, and counts the rows
 # that each rollout becomes, here and by plain exact-prefix merging; then what a turn of a long conversation
 # costs, and what the engine computes of a continued prompt. Prints tables in Markdown; keeps all in FOLDER,
-# where what is recorded already is not recorded again. An hour on two cores with all agents, half of it them.
+# where what is recorded already is not recorded again. Half an hour on two cores with all agents.
 # Usage: run.sh FOLDER. CORISCO_BINARY: a daemon that is built already.
 #   AGENTS=name,...     of turns.py; all that are installed
 source "$(dirname "$0")/../../common.sh"

@@ -72,8 +72,8 @@ def share(lines):
         "### Why rows began, of all splits", cause_table(lines, all_causes, "splits")])
 
 
-def turns_of(lines, number, key):
-    return statistics.median(line[key] for line in lines if line["turn"] == number)
+def turns_of(lines, number, key, middle=statistics.median):
+    return middle(line[key] for line in lines if line["turn"] == number)
 
 
 def cost(lines):
@@ -84,7 +84,9 @@ def cost(lines):
         for is_edited in (False, True):
             each = [one for one in lines if one["edited"] == is_edited]
             line += [f"{1000 * turns_of(each, number, key):.1f}" for key in ("cpu_s", "latency_s")]
-            line += [f"{turns_of(each, number, key) / 1e6:.2f}" for key in ("memory_bytes", "journal_bytes")]
+            # The mean, since a later conversation takes memory that an earlier one has given back.
+            line += [f"{turns_of(each, number, key, statistics.mean) / 1e6:.1f}"
+                     for key in ("memory_bytes", "journal_bytes")]
         table.append(line)
     return "### A turn of a long conversation\n\n" + rows(
         ["turn", "prompt tokens", "CPU ms", "latency ms", "MB so far", "journal MB so far",
