@@ -3,6 +3,7 @@
 
 #include "corisco/base/json.h"
 #include "corisco/base/strings.h"
+#include "corisco/types/token_ids.h"
 #include "gateway/openai_chat.h"
 #include "gateway/openai_reply_parts.h"
 
@@ -125,7 +126,7 @@ std::string OpenAiChatReply::piece(std::uint32_t choice, const ChoicePiece& piec
     auto shown = stream_choice(choice, std::move(deltas[i]));
     if (returns_logprobs_ && i == 0)
       shown["logprobs"] = logprobs_of(*tokenizer_, piece.tokens, piece.top_logprobs, top_logprobs_);
-    if (returns_token_ids_ && i == 0) shown["token_ids"] = ids_of(piece.tokens);
+    if (returns_token_ids_ && i == 0) shown["token_ids"] = token_ids(piece.tokens);
     chunks += stream_event(chunk(std::move(shown)));
   }
   return chunks;
@@ -151,7 +152,7 @@ std::string OpenAiChatReply::whole(const std::vector<ChoiceStream>& choices,
     if (returns_logprobs_)
       shown["logprobs"] = logprobs_of(*tokenizer_, choice.tokens(), choice.top_logprobs(), top_logprobs_);
     shown["finish_reason"] = finish_of(choice);
-    if (returns_token_ids_) shown["token_ids"] = ids_of(choice.tokens());
+    if (returns_token_ids_) shown["token_ids"] = token_ids(choice.tokens());
     reply["choices"].push_back(std::move(shown));
   }
   reply["usage"] = usage_json(usage);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "corisco/base/json.h"
+#include "corisco/types/token_ids.h"
 #include "gateway/openai_completions.h"
 #include "gateway/openai_reply_parts.h"
 
@@ -90,7 +91,7 @@ std::string OpenAiCompletionReply::piece(std::uint32_t choice, const ChoicePiece
   if (piece.text.empty() && !shows_tokens) return {};
   auto shown = choice_of(choice, piece.text);
   if (returns_logprobs_) shown["logprobs"] = logprobs_[choice].of(piece.tokens, piece.top_logprobs, top_logprobs_);
-  if (returns_token_ids_) shown["token_ids"] = ids_of(piece.tokens);
+  if (returns_token_ids_) shown["token_ids"] = token_ids(piece.tokens);
   return stream_event(chunk(std::move(shown)));
 }
 
@@ -113,7 +114,7 @@ std::string OpenAiCompletionReply::whole(const std::vector<ChoiceStream>& choice
     if (returns_logprobs_) shown["logprobs"] = logprobs_[i].of(choice.tokens(), choice.top_logprobs(), top_logprobs_);
     shown["finish_reason"] = to_string(choice.finish().value_or(FinishReason::aborted));
     if (returns_token_ids_) {
-      shown["token_ids"] = ids_of(choice.tokens());
+      shown["token_ids"] = token_ids(choice.tokens());
       shown["prompt_token_ids"] = prompt_ids;
     }
     reply["choices"].push_back(std::move(shown));

@@ -12,12 +12,6 @@ constexpr const char* kStreamDone = "data: [DONE]\n\n";
 
 std::string stream_event(const Json& value) { return cat("data: ", json_text(value), "\n\n"); }
 
-Json ids_of(const std::vector<SampledToken>& tokens) {
-  Json ids = Json::array();
-  for (const auto& token : tokens) ids.push_back(token.id);
-  return ids;
-}
-
 Json usage_json(const Usage& usage) {
   return {{"prompt_tokens", usage.prompt_tokens},
           {"completion_tokens", usage.completion_tokens},

@@ -11,7 +11,6 @@
 namespace corisco::gateway {
 // One event of a stream.
 std::string stream_event(const Json& value);
-Json ids_of(const std::vector<SampledToken>& tokens);
 // With the details that clients parse.
 Json usage_json(const Usage& usage);
 // The text of a prompt that leaves no room, by which agents know to compact. what: what to shorten.

@@ -3,16 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "corisco/types/token_ids.h"
+
 namespace corisco::gateway {
 namespace {
 bool is_among(const std::vector<TokenId>& ids, TokenId id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
-}
-
-std::vector<TokenId> ids_of(const ChoiceStream& choice) {
-  std::vector<TokenId> ids;
-  for (const auto& token : choice.tokens()) ids.push_back(token.id);
-  return ids;
 }
 
 std::vector<std::string> tool_call_ids(const ChoiceStream& choice) {
@@ -38,7 +34,7 @@ CallTree::Earlier as_earlier(const Prompt& prompt, const ChatRequest& request, s
 void remember_reply(const CallContext& context, AttemptState& attempt, Prompt& prompt, const ChatRequest& request,
                     const ChoiceStream& choice, CallId call) {
   const auto& parts = context.parts;
-  auto reply_ids = ids_of(choice);
+  auto reply_ids = token_ids(choice.tokens());
   CallTree::Added added;
   added.reply = parts.tokenizer->decode(reply_ids, true);
   const bool has_end = !reply_ids.empty() && is_among(parts.end_ids, reply_ids.back());

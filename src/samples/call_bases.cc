@@ -1,6 +1,7 @@
 #include "samples/call_bases.h"
 
 #include "corisco/base/strings.h"
+#include "corisco/types/token_ids.h"
 
 namespace corisco::samples {
 namespace {
@@ -33,10 +34,8 @@ void CallBases::see(const Record& record) {
     const Call& call = recorded->call;
     const auto attempt = attempts_.find(call.attempt.rollout);
     if (attempt == attempts_.end() || attempt->second.number != call.attempt.attempt) return;
-    std::vector<TokenId> reply;
-    for (const auto& token : call.tokens) reply.push_back(token.id);
     attempt->second.calls[call.id] = {
-        SharedPrefix<TokenId>::extend(call.prompt_ids, call.prompt_ids.size(), std::move(reply)), call.request_json};
+        SharedPrefix<TokenId>::extend(call.prompt_ids, call.prompt_ids.size(), token_ids(call.tokens)), call.request_json};
   }
 }
 

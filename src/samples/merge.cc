@@ -5,6 +5,7 @@
 #include <span>
 #include <tuple>
 
+#include "corisco/types/token_ids.h"
 #include "samples/branch_tree.h"
 
 namespace corisco::samples {
@@ -18,12 +19,6 @@ std::vector<const Call*> in_order(const std::vector<Call>& calls) {
     return std::tie(a->turn, a->choice, a->id) < std::tie(b->turn, b->choice, b->id);
   });
   return ordered;
-}
-
-std::vector<TokenId> ids_of(const Call& call) {
-  std::vector<TokenId> ids;
-  for (const SampledToken& token : call.tokens) ids.push_back(token.id);
-  return ids;
 }
 
 bool passes(std::size_t num_tokens, std::uint32_t limit) { return limit != 0 && num_tokens > limit; }
@@ -76,7 +71,7 @@ class Rows {
       row = found.row;
       if (row < 0) account.split = cause_of_split(call, found);
       const auto grown_row = row < 0 ? static_cast<std::int32_t>(rows_.size()) : row;
-      tree_.add(found, prompt, ids_of(call), {.row = grown_row, .temperature = call.temperature});
+      tree_.add(found, prompt, token_ids(call.tokens), {.row = grown_row, .temperature = call.temperature});
     }
     Sample& grown = row < 0 ? start(call) : rows_[static_cast<std::size_t>(row)];
     append_context(grown, prompt);
@@ -91,7 +86,7 @@ class Rows {
     const auto prompt = call.prompt_ids.items();
     const auto found = tree_.find(prompt, call.temperature);
     const auto split = found.row < 0 ? cause_of_split(call, found) : SplitCause::none;
-    tree_.add(found, prompt, ids_of(call), {.split = split});
+    tree_.add(found, prompt, token_ids(call.tokens), {.split = split});
   }
   std::vector<Sample> take() { return std::move(rows_); }
 

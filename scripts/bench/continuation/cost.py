@@ -6,7 +6,6 @@ usage: cost.py --daemon FILE --model FOLDER OUTPUT_FILE
 The same daemon, script and bodies both times: the difference is what rendering and encoding everything costs.
 A fresh daemon each time; its conversations run one after the other and stay open.
 """
-import argparse
 import http.client
 import json
 import os
@@ -97,11 +96,8 @@ def run(options, is_edited, write):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("daemon", "model"):
-        parser.add_argument(f"--{name}", type=lambda text: pathlib.Path(text).absolute(), required=True)
+    parser = servers.measurement(__doc__, "model")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("output")
     options = parser.parse_args()
     servers.exit_on_sigterm()
     with open(options.output, "w", encoding="utf-8") as file:

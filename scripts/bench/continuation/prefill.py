@@ -3,7 +3,6 @@ how that depends on the size of its KV blocks.
 
 usage: prefill.py --daemon FILE --model FOLDER OUTPUT_FILE
 """
-import argparse
 import json
 import pathlib
 import random
@@ -48,11 +47,7 @@ def run(options, block_tokens, write):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("daemon", "model"):
-        parser.add_argument(f"--{name}", type=lambda text: pathlib.Path(text).absolute(), required=True)
-    parser.add_argument("output")
-    options = parser.parse_args()
+    options = servers.measurement(__doc__, "model").parse_args()
     servers.exit_on_sigterm()
     with open(options.output, "w", encoding="utf-8") as file:
         def write(line):

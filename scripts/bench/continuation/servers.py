@@ -1,4 +1,5 @@
 """Starts a daemon on loopback for a measurement, talks to it, and ends it by its id."""
+import argparse
 import http.client
 import json
 import pathlib
@@ -15,6 +16,15 @@ START_SECONDS_MAX = 300
 def exit_on_sigterm():
     """So that a daemon ends with us."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))
+
+
+def measurement(description, *folders):
+    """The parser of a measurement: the daemon and folders as absolute paths, and the file that it writes."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    for name in ("daemon", *folders):
+        parser.add_argument(f"--{name}", type=lambda text: pathlib.Path(text).absolute(), required=True)
+    parser.add_argument("output")
+    return parser
 
 
 def request(port, method, path, body=None, headers=None, timeout=120):

@@ -3,7 +3,6 @@ exact-prefix merging; see run.sh.
 
 usage: share.py --daemon FILE --forms FOLDER --recordings FOLDER [--only FORM,...] OUTPUT_FILE
 """
-import argparse
 import json
 import pathlib
 import sys
@@ -53,11 +52,8 @@ def measure_form(options, form, recordings, write):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("daemon", "forms", "recordings"):
-        parser.add_argument(f"--{name}", type=lambda text: pathlib.Path(text).absolute(), required=True)
+    parser = servers.measurement(__doc__, "forms", "recordings")
     parser.add_argument("--only", default=",".join(forms.FORMS))
-    parser.add_argument("output")
     options = parser.parse_args()
     servers.exit_on_sigterm()
     recordings = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(options.recordings.glob("*.json"))]
