@@ -20,6 +20,10 @@ IDS = [5, 17, 80, 3, 3, 41, 95, 0, 62, 17, 80, 9, 28, 77, 51, 6, 90, 33, 12, 70,
 BASE = dict(vocab_size=96, hidden_size=32, intermediate_size=48, num_hidden_layers=2,
             num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=128,
             rms_norm_eps=1e-5, eos_token_id=1, bos_token_id=0, pad_token_id=None)
+LONG_IDS = IDS + IDS[::-1] + IDS[5:] + IDS[:5]  # more than a chunk of the recurrent layers
+HYBRID = dict(head_dim=16, linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=8,
+              linear_value_head_dim=6, linear_conv_kernel_dim=4,
+              layer_types=["linear_attention", "full_attention", "linear_attention"], num_hidden_layers=3)
 EXPERTS = dict(num_experts=6, num_experts_per_tok=2, moe_intermediate_size=12, head_dim=10)
 
 
@@ -48,14 +52,24 @@ VARIANTS = {
     "qwen3_moe": ("Qwen3Moe", dict(EXPERTS, norm_topk_prob=True, num_hidden_layers=3, mlp_only_layers=[1]), True),
     "qwen3_moe_sparse_step": ("Qwen3Moe", dict(EXPERTS, norm_topk_prob=False, decoder_sparse_step=2,
                                                use_sliding_window=True, sliding_window=9), True),
+    "qwen3_next": ("Qwen3Next", dict(HYBRID, **EXPERTS | dict(head_dim=16), norm_topk_prob=True, mlp_only_layers=[1],
+                                     shared_expert_intermediate_size=14), True),
+    "qwen3_5": ("Qwen3_5", dict(HYBRID, tie_word_embeddings=True, linear_conv_kernel_dim=3), True),
+    "qwen3_5_moe": ("Qwen3_5Moe", dict(HYBRID, **EXPERTS | dict(head_dim=16), shared_expert_intermediate_size=14,
+                                       num_hidden_layers=2, layer_types=["linear_attention", "full_attention"]),
+                    True),
 }
+PARTIAL_ROPE = dict(rope_type="default", rope_theta=100.0, partial_rotary_factor=0.5)
 
 
 def randomise(model):
     generator = torch.Generator().manual_seed(7)
     for name, parameter in model.named_parameters():
         noise = torch.randn(parameter.shape, generator=generator)
-        value = 1 + 0.2 * noise if name.endswith("norm.weight") else 0.15 * noise
+        is_norm = name.endswith("norm.weight")
+        from_one = 0 if hasattr(model.config, "linear_num_key_heads") and "linear_attn" not in name else 1
+        scale = 0.5 if name.endswith(("A_log", "dt_bias", "conv1d.weight")) else 0.15
+        value = from_one + 0.2 * noise if is_norm else scale * noise
         parameter.data = value.to(torch.bfloat16).float()
 
 
@@ -87,11 +101,14 @@ def write_config(model, architecture, folder):
 
 
 def write_variant(folder, architecture, options, with_gradients):
-    config = getattr(transformers, architecture + "Config")(**{**BASE, **options})
+    is_hybrid = "linear_num_key_heads" in options
+    kind = architecture + ("Text" if architecture.startswith("Qwen3_5") else "") + "Config"
+    more = dict(rope_parameters=PARTIAL_ROPE) if is_hybrid else {}
+    config = getattr(transformers, kind)(**{**BASE, **more, **options})
     model = getattr(transformers, architecture + "ForCausalLM")._from_config(config, attn_implementation="eager")
     randomise(model.float())
     folder.mkdir(parents=True, exist_ok=True)
-    ids = torch.tensor([IDS])
+    ids = torch.tensor([LONG_IDS if is_hybrid else IDS])
     logits = model(ids).logits[0]
     logprobs = logits.log_softmax(-1)[:-1].gather(1, ids[0, 1:, None])[:, 0]
     loss = torch.nn.functional.cross_entropy(logits[:-1], ids[0, 1:])

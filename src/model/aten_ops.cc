@@ -12,10 +12,12 @@
 #include <ATen/ops/mm.h>
 #include <ATen/ops/rsqrt.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ops/sigmoid.h>
 #include <ATen/ops/silu.h>
 
 #include <algorithm>
 
+#include "model/aten_delta.h"
 #include "model/aten_key_blocks.h"
 #include "model/linear.h"
 #include "model/ops.h"
@@ -28,19 +30,22 @@ constexpr std::int64_t kLogitRows = 512;  // rows of logits that exist at a time
 
 struct AtenPass final : Pass {
   AttentionPlan all, last;    // last: of the layers that slide
-  at::Tensor cosines, sines;  // [T, 1, D / 2]
+  at::Tensor cosines, sines;  // [T, 1, turned / 2]
+  RowSegments segments;       // for recurrent layers
   at::Tensor slots;           // [T], or undefined
   // Made on the first layer, when the device is known.
   std::vector<KeyBlock> all_blocks, last_blocks;
 };
 
-// x [T, heads, D] turned by the pass's angles, in float32.
+// x [T, heads, D], the front of each head turned by the pass's angles, in float32.
 at::Tensor rotated(const at::Tensor& x, const AtenPass& pass) {
-  const std::int64_t half = x.size(2) / 2;
+  const std::int64_t half = pass.cosines.size(2), rest = x.size(2) - 2 * half;
   const at::Tensor first = x.narrow(2, 0, half).to(at::kFloat),
                    second = x.narrow(2, half, half).to(at::kFloat);
-  return at::cat({first * pass.cosines - second * pass.sines, second * pass.cosines + first * pass.sines}, 2)
-      .to(x.scalar_type());
+  const at::Tensor turned =
+      at::cat({first * pass.cosines - second * pass.sines, second * pass.cosines + first * pass.sines}, 2)
+          .to(x.scalar_type());
+  return rest == 0 ? turned : at::cat({turned, x.narrow(2, 2 * half, rest)}, 2);
 }
 
 // Each key head once per query head that shares it, rows chosen: [Hq, U, D].
@@ -92,13 +97,17 @@ class AtenOps final : public Ops {
     pass->all = input.attention;
     if (options_.sliding_window > 0) pass->last = last_keys(input.attention, options_.sliding_window);
     const RopeAngles angles = rope_angles(options_.rope, input.positions);
-    const std::int64_t half = options_.heads.head_dim / 2,
-                       rows = static_cast<std::int64_t>(input.positions.size());
+    const auto half = static_cast<std::int64_t>(options_.rope.inverse_frequencies.size()),
+               rows = static_cast<std::int64_t>(input.positions.size());
     pass->cosines = at::empty({rows, 1, half}, at::kFloat);
     pass->sines = at::empty({rows, 1, half}, at::kFloat);
     std::copy(angles.cosines.begin(), angles.cosines.end(), pass->cosines.mutable_data_ptr<float>());
     std::copy(angles.sines.begin(), angles.sines.end(), pass->sines.mutable_data_ptr<float>());
     if (input.cache != nullptr) pass->slots = id_tensor(input.slots);
+    if (options_.delta.exists()) {
+      pass->segments = input.cache != nullptr ? segments_of(input.states, input.positions)
+                                              : segments_of(input.attention, rows);
+    }
     return pass;
   }
 
@@ -115,6 +124,10 @@ class AtenOps final : public Ops {
 
   at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) const override {
     return bias.defined() ? at::linear(x, weight, bias) : at::linear(x, weight);
+  }
+
+  at::Tensor logits(const at::Tensor& hidden, const at::Tensor& head) const override {
+    return at::linear(hidden, head).to(at::kFloat);
   }
 
   at::Tensor norm_heads(const at::Tensor& qkv, const at::Tensor& query_weight,
@@ -150,6 +163,14 @@ class AtenOps final : public Ops {
     return at::cat(parts, 2).squeeze(0).transpose(0, 1).reshape({rows, heads.query_width()});
   }
 
+  at::Tensor delta_net(const at::Tensor& projected, const DeltaLayer& layer, const std::shared_ptr<Pass>& pass,
+                       KvStore* cache) const override {
+    return aten_delta_net(options_.delta, options_.norm_epsilon, projected, layer,
+                          static_cast<const AtenPass&>(*pass).segments, cache);
+  }
+
+  at::Tensor gated(const at::Tensor& x, const at::Tensor& gate) const override { return x * at::sigmoid(gate); }
+
   at::Tensor swiglu(const at::Tensor& gate_up) const override {
     const std::int64_t width = gate_up.size(1) / 2;
     return at::silu(gate_up.narrow(1, 0, width)) * gate_up.narrow(1, width, width);
@@ -172,7 +193,9 @@ class AtenOps final : public Ops {
   at::Tensor normalised(const at::Tensor& x, const at::Tensor& weight) const {
     const at::Tensor wide = x.to(at::kFloat);
     const at::Tensor scale = at::rsqrt(wide.pow(2).mean(-1, /*keepdim=*/true) + options_.norm_epsilon);
-    return weight * (wide * scale).to(x.scalar_type());
+    const at::Tensor normal = (wide * scale).to(x.scalar_type());
+    if (options_.norm_offset == 0) return weight * normal;
+    return ((weight.to(at::kFloat) + options_.norm_offset) * normal).to(x.scalar_type());
   }
   static void prepare(AtenPass& pass, std::int64_t rows, const at::Device& device) {
     pass.all_blocks = make_key_blocks(pass.all, rows, device);

@@ -29,10 +29,15 @@ char* mutable_byte_at(const at::Tensor& tensor, std::int64_t element) {
 // Queries and keys, which lie side by side.
 void rotate(const HeadShape& heads, const at::Tensor& qkv, const CpuPass& pass, float direction) {
   const std::int64_t rows = qkv.size(0), num_heads = heads.num_heads + heads.num_kv_heads;
+  const std::int64_t turned = 2 * static_cast<std::int64_t>(pass.angles.cosines.size()) / rows;
+  // Heads that are turned whole lie side by side; of others the fronts do not.
+  const bool is_whole = turned == heads.head_dim;
   const auto kernel = table(storage_of(qkv)).rotate;
   parallel_ranges(rows, rows * num_heads * heads.head_dim, [&](auto begin, auto end) {
-    kernel(qkv.mutable_data_ptr(), qkv.size(1), num_heads, heads.head_dim, pass.angles.cosines.data(),
-           pass.angles.sines.data(), direction, begin, end);
+    for (std::int64_t head = 0; head < (is_whole ? 1 : num_heads); ++head) {
+      kernel(mutable_byte_at(qkv, head * heads.head_dim), qkv.size(1), is_whole ? num_heads : 1, turned,
+             pass.angles.cosines.data(), pass.angles.sines.data(), direction, begin, end);
+    }
   });
 }
 

@@ -28,8 +28,8 @@ char* head_at(const at::Tensor& qkv, std::int64_t row, std::int64_t head, std::i
 }
 
 // In place. inverse_rms [T, Hq + Hkv], or undefined where no backward follows.
-void run_norms(const HeadShape& heads, float epsilon, const at::Tensor& qkv, const std::array<at::Tensor, 2>& weights,
-               const at::Tensor& inverse_rms) {
+void run_norms(const HeadShape& heads, const NormRule& norm, const at::Tensor& qkv,
+               const std::array<at::Tensor, 2>& weights, const at::Tensor& inverse_rms) {
   const auto parts = parts_of(heads);
   const auto kernel = table(storage_of(qkv)).norm;
   const std::int64_t all_heads = heads.num_heads + heads.num_kv_heads;
@@ -45,7 +45,8 @@ void run_norms(const HeadShape& heads, float epsilon, const at::Tensor& qkv, con
                 .output = data,
                 .inverse_rms = scales,
                 .width = heads.head_dim,
-                .epsilon = epsilon},
+                .epsilon = norm.epsilon,
+                .weight_offset = norm.offset},
                0, parts[i].num_heads);
       }
     }
@@ -54,8 +55,8 @@ void run_norms(const HeadShape& heads, float epsilon, const at::Tensor& qkv, con
 
 // `passed` holds the gradient of the result and becomes that of qkv; the values' part stays as it is.
 // Weight gradients are added up row after row.
-void run_gradient(const HeadShape& heads, const Tensors& saved, const at::Tensor& gradient, const at::Tensor& passed,
-                  std::array<at::Tensor, 2>& weight_sums) {
+void run_gradient(const HeadShape& heads, float offset, const Tensors& saved, const at::Tensor& gradient,
+                  const at::Tensor& passed, std::array<at::Tensor, 2>& weight_sums) {
   const at::Tensor &qkv = saved[0], &inverse_rms = saved[3];
   const auto parts = parts_of(heads);
   const auto& kernel = table(storage_of(qkv));
@@ -71,18 +72,19 @@ void run_gradient(const HeadShape& heads, const Tensors& saved, const at::Tensor
           .input_gradient = head_at(passed, row, head, heads.head_dim),
           .weight_gradient = weight_sums[i].mutable_data_ptr<float>(),
           .num_rows = parts[i].num_heads,
-          .width = heads.head_dim};
+          .width = heads.head_dim,
+          .weight_offset = offset};
       kernel.norm_weight_gradient(call, 0, heads.head_dim);
       kernel.norm_input_gradient(call, 0, parts[i].num_heads);
     }
   }
 }
 
-Tensors norms_backward(const HeadShape& heads, const Tensors& saved, const Tensors& gradients) {
+Tensors norms_backward(const HeadShape& heads, float offset, const Tensors& saved, const Tensors& gradients) {
   const at::Tensor gradient = gradients[0].contiguous();
   const at::Tensor passed = gradient.clone();
   std::array<at::Tensor, 2> sums;
-  run_gradient(heads, saved, gradient, passed, sums);
+  run_gradient(heads, offset, saved, gradient, passed, sums);
   Tensors result{passed};
   for (std::size_t i = 0; i < sums.size(); ++i) {
     const at::Tensor& weight = saved[i + 1];
@@ -92,20 +94,20 @@ Tensors norms_backward(const HeadShape& heads, const Tensors& saved, const Tenso
 }
 }  // namespace
 
-at::Tensor cpu_norm_heads(const HeadShape& heads, float epsilon, const at::Tensor& qkv, const at::Tensor& query_weight,
-                          const at::Tensor& key_weight) {
+at::Tensor cpu_norm_heads(const HeadShape& heads, const NormRule& norm, const at::Tensor& qkv,
+                          const at::Tensor& query_weight, const at::Tensor& key_weight) {
   if (!at::GradMode::is_enabled()) {
-    run_norms(heads, epsilon, qkv, {query_weight, key_weight}, {});
+    run_norms(heads, norm, qkv, {query_weight, key_weight}, {});
     return qkv;
   }
   return record({qkv, query_weight, key_weight}, [&]() -> Recorded {
     const at::Tensor inverse_rms = at::empty({qkv.size(0), heads.num_heads + heads.num_kv_heads}, at::kFloat);
     const at::Tensor output = qkv.clone();
-    run_norms(heads, epsilon, output, {query_weight, key_weight}, inverse_rms);
+    run_norms(heads, norm, output, {query_weight, key_weight}, inverse_rms);
     return {.outputs = {output},
             .saved = {qkv, query_weight, key_weight, inverse_rms},
-            .backward = [heads](const Tensors& saved, const Tensors& gradients) {
-              return norms_backward(heads, saved, gradients);
+            .backward = [heads, offset = norm.offset](const Tensors& saved, const Tensors& gradients) {
+              return norms_backward(heads, offset, saved, gradients);
             }};
   })[0];
 }

@@ -3,7 +3,6 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/mm.h>
 
 #include <algorithm>
 
@@ -25,7 +24,7 @@ float logprob_of(float logit, float inverse_temperature, float log_sum) {
 at::Tensor chunk_logits(Products& products, const at::Tensor& hidden, const at::Tensor& head,
                         std::int64_t row) {
   const std::int64_t count = std::min(kChunkRows, hidden.size(0) - row);
-  return products(hidden.narrow(0, row, count), head, {}).to(at::kFloat);
+  return products.wide(hidden.narrow(0, row, count), head);
 }
 
 struct Chosen {
@@ -79,7 +78,7 @@ Tensors run_gradient(Products& products, const at::Tensor& hidden, const at::Ten
                 given.const_data_ptr<float>() + row, inverse_temperature);
     logits = logits.to(head.scalar_type());
     at::Tensor rows = hidden_gradient.narrow(0, row, logits.size(0));
-    at::mm_out(rows, logits, head);
+    rows.copy_(plain_product(logits, head));
     if (head.requires_grad()) head_gradient.add(logits, hidden.narrow(0, row, logits.size(0)));
   }
   return {hidden_gradient, head_gradient.take()};

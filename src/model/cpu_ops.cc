@@ -7,7 +7,6 @@
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/index_add.h>
 #include <ATen/ops/index_select.h>
-#include <ATen/ops/mm.h>
 #include <ATen/ops/sum.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
@@ -25,7 +24,7 @@ using kernels::table;
 
 bool records() { return at::GradMode::is_enabled(); }
 
-Normed run_norm(const at::Tensor& hidden, const at::Tensor& addend, const at::Tensor& weight, float epsilon,
+Normed run_norm(const at::Tensor& hidden, const at::Tensor& addend, const at::Tensor& weight, const NormRule& norm,
                 at::Tensor* inverse_rms) {
   const std::int64_t rows = hidden.size(0), width = hidden.size(1);
   Normed result{.sum = hidden, .output = at::empty_like(hidden)};
@@ -40,16 +39,17 @@ Normed run_norm(const at::Tensor& hidden, const at::Tensor& addend, const at::Te
                            .output = result.output.mutable_data_ptr(),
                            .inverse_rms = inverse_rms ? inverse_rms->mutable_data_ptr<float>() : nullptr,
                            .width = width,
-                           .epsilon = epsilon};
-  parallel_ranges(rows, rows * width, [&, norm = table(storage_of(hidden)).norm](auto begin, auto end) {
-    norm(call, begin, end);
+                           .epsilon = norm.epsilon,
+                           .weight_offset = norm.offset};
+  parallel_ranges(rows, rows * width, [&, kernel = table(storage_of(hidden)).norm](auto begin, auto end) {
+    kernel(call, begin, end);
   });
   return result;
 }
 
 // Gradient of the norm's input; the weight's goes to the weight.
 at::Tensor run_norm_gradient(const at::Tensor& sum, const at::Tensor& weight, const at::Tensor& inverse_rms,
-                             const at::Tensor& output_gradient, const at::Tensor& sum_gradient,
+                             const at::Tensor& output_gradient, const at::Tensor& sum_gradient, float offset,
                              at::Tensor& passed_weight_gradient) {
   const std::int64_t rows = sum.size(0), width = sum.size(1);
   at::Tensor input_gradient = at::empty_like(sum);
@@ -64,7 +64,8 @@ at::Tensor run_norm_gradient(const at::Tensor& sum, const at::Tensor& weight, co
                                    .input_gradient = input_gradient.mutable_data_ptr(),
                                    .weight_gradient = gradient_sums.mutable_data_ptr<float>(),
                                    .num_rows = rows,
-                                   .width = width};
+                                   .width = width,
+                                   .weight_offset = offset};
   const auto& kernel = table(storage_of(sum));
   parallel_ranges(rows, 2 * rows * width,
                   [&](auto begin, auto end) { kernel.norm_input_gradient(call, begin, end); });
@@ -75,29 +76,30 @@ at::Tensor run_norm_gradient(const at::Tensor& sum, const at::Tensor& weight, co
   return input_gradient;
 }
 
-Recorded record_norm(const at::Tensor& hidden, const at::Tensor& weight, float epsilon) {
+Recorded record_norm(const at::Tensor& hidden, const at::Tensor& weight, const NormRule& norm) {
   at::Tensor inverse_rms;
-  const Normed result = run_norm(hidden, {}, weight, epsilon, &inverse_rms);
+  const Normed result = run_norm(hidden, {}, weight, norm, &inverse_rms);
   return {.outputs = {result.output},
           .saved = {hidden, weight, inverse_rms},
-          .backward = [](const Tensors& saved, const Tensors& gradients) -> Tensors {
+          .backward = [offset = norm.offset](const Tensors& saved, const Tensors& gradients) -> Tensors {
             at::Tensor weight_part;
             const at::Tensor input =
-                run_norm_gradient(saved[0], saved[1], saved[2], gradients[0], {}, weight_part);
+                run_norm_gradient(saved[0], saved[1], saved[2], gradients[0], {}, offset, weight_part);
             return {input, weight_part};
           }};
 }
 
 Recorded record_add_norm(const at::Tensor& hidden, const at::Tensor& addend, const at::Tensor& weight,
-                         float epsilon) {
+                         const NormRule& norm) {
   at::Tensor inverse_rms;
-  const Normed result = run_norm(hidden, addend, weight, epsilon, &inverse_rms);
+  const Normed result = run_norm(hidden, addend, weight, norm, &inverse_rms);
   return {.outputs = {result.sum, result.output},
           .saved = {result.sum, weight, inverse_rms},
-          .backward = [](const Tensors& saved, const Tensors& gradients) -> Tensors {
+          .backward = [offset = norm.offset](const Tensors& saved, const Tensors& gradients) -> Tensors {
             at::Tensor weight_part, input = gradients[0];
             if (gradients[1].defined()) {
-              input = run_norm_gradient(saved[0], saved[1], saved[2], gradients[1], gradients[0], weight_part);
+              input = run_norm_gradient(saved[0], saved[1], saved[2], gradients[1], gradients[0], offset,
+                                        weight_part);
             }
             return {input, input, weight_part};
           }};
@@ -107,7 +109,7 @@ Tensors linear_backward(const Tensors& saved, const Tensors& gradients) {
   const at::Tensor &x = saved[0], &weight = saved[1], &bias = saved[2];
   const at::Tensor dy = gradients[0].contiguous();
   at::Tensor input_part, weight_part, bias_part;
-  if (x.requires_grad()) input_part = at::mm(dy, weight);
+  if (x.requires_grad()) input_part = plain_product(dy, weight);
   if (weight.requires_grad()) weight_part = weight_gradient(weight, dy, x);
   if (!bias.defined()) return {input_part, weight_part};
   if (bias.requires_grad()) bias_part = pass_gradient(bias, at::sum(dy, 0));
@@ -158,6 +160,10 @@ class CpuOps final : public Ops {
     if (options_.sliding_window > 0) pass->last.emplace(last_keys(input.attention, options_.sliding_window));
     pass->angles = rope_angles(options_.rope, input.positions);
     pass->slots = input.slots;
+    if (options_.delta.exists()) {
+      pass->segments = input.cache != nullptr ? segments_of(input.states, input.positions)
+                                              : segments_of(input.attention, kSegmentRowsMax);
+    }
     return pass;
   }
 
@@ -173,14 +179,14 @@ class CpuOps final : public Ops {
   }
 
   Normed norm(const at::Tensor& hidden, const at::Tensor& addend, const at::Tensor& weight) const override {
-    const float epsilon = options_.norm_epsilon;
-    if (!records()) return run_norm(hidden, addend, weight, epsilon, nullptr);
+    const NormRule rule = norm_rule();
+    if (!records()) return run_norm(hidden, addend, weight, rule, nullptr);
     if (!addend.defined()) {
-      const Tensors one = record({hidden, weight}, [&] { return record_norm(hidden, weight, epsilon); });
+      const Tensors one = record({hidden, weight}, [&] { return record_norm(hidden, weight, rule); });
       return {.sum = hidden, .output = one[0]};
     }
     const Tensors both =
-        record({hidden, addend, weight}, [&] { return record_add_norm(hidden, addend, weight, epsilon); });
+        record({hidden, addend, weight}, [&] { return record_add_norm(hidden, addend, weight, rule); });
     return {.sum = both[0], .output = both[1]};
   }
 
@@ -193,15 +199,27 @@ class CpuOps final : public Ops {
     })[0];
   }
 
+  at::Tensor logits(const at::Tensor& hidden, const at::Tensor& head) const override {
+    return products_->wide(hidden, head);
+  }
+
   at::Tensor norm_heads(const at::Tensor& qkv, const at::Tensor& query_weight,
                         const at::Tensor& key_weight) const override {
-    return cpu_norm_heads(options_.heads, options_.norm_epsilon, qkv, query_weight, key_weight);
+    return cpu_norm_heads(options_.heads, norm_rule(), qkv, query_weight, key_weight);
   }
 
   at::Tensor attention(const at::Tensor& qkv, const std::shared_ptr<Pass>& pass, KvStore* cache,
                        const AttentionLayer& layer) const override {
     return cpu_attention(options_.heads, qkv, std::static_pointer_cast<CpuPass>(pass), cache, layer);
   }
+
+  at::Tensor delta_net(const at::Tensor& projected, const DeltaLayer& layer, const std::shared_ptr<Pass>& pass,
+                       KvStore* cache) const override {
+    return cpu_delta_net(options_.delta, options_.norm_epsilon, projected, layer,
+                         std::static_pointer_cast<CpuPass>(pass), cache);
+  }
+
+  at::Tensor gated(const at::Tensor& x, const at::Tensor& gate) const override { return cpu_gated(x, gate); }
 
   at::Tensor swiglu(const at::Tensor& gate_up) const override {
     if (!records()) return run_swiglu(gate_up);
@@ -216,6 +234,8 @@ class CpuOps final : public Ops {
   }
 
  private:
+  NormRule norm_rule() const { return {.epsilon = options_.norm_epsilon, .offset = options_.norm_offset}; }
+
   const OpsOptions options_;
   const std::shared_ptr<Products> products_;  // shared with the backwards that compute logits again
 };

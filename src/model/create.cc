@@ -27,9 +27,9 @@ std::string option_problem(const DecoderConfig& config, const config::Model& opt
   return "";
 }
 
-// One weight of each shape. In float32 our own product keeps the promise by construction.
+// One weight of each shape. Our own product keeps the promise by construction.
 std::string deterministic_problem(const DecoderWeights& weights) {
-  if (weights.head.scalar_type() == at::kFloat) return "";
+  if (multiplies_by_own_kernel(weights.head.scalar_type())) return "";
   std::set<std::vector<std::int64_t>> shapes;
   for (const auto& tensor : linear_weights(weights)) {
     if (!shapes.insert(tensor.sizes().vec()).second) continue;
@@ -43,6 +43,7 @@ std::string deterministic_problem(const DecoderWeights& weights) {
 Result<std::unique_ptr<Decoder>> Decoder::load(const std::string& folder, const config::Model& options,
                                                bool deterministic) {
   CORISCO_TRY(DecoderConfig config, read_config(folder));
+  CORISCO_CHECK(read_naming(folder, config));
   if (const std::string problem = option_problem(config, options, deterministic); !problem.empty()) {
     return Error{Code::invalid_argument, problem};
   }

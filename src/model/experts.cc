@@ -21,6 +21,12 @@ std::vector<std::int64_t> to_numbers(const at::Tensor& ids) {
   return {first, first + host.numel()};
 }
 
+// Of the wanted experts, those that are not among the chosen.
+std::uint64_t num_missing(const ExpertId* wanted, const std::int64_t* chosen, std::size_t count) {
+  const auto is_missing = [&](ExpertId id) { return std::find(chosen, chosen + count, id) == chosen + count; };
+  return static_cast<std::uint64_t>(std::count_if(wanted, wanted + count, is_missing));
+}
+
 // The experts of each row, [T k] in the order of the choices.
 std::vector<std::int64_t> chosen_experts(const at::Tensor& probabilities, std::int64_t per_token,
                                          const LayerRouting& routing) {
@@ -28,7 +34,11 @@ std::vector<std::int64_t> chosen_experts(const at::Tensor& probabilities, std::i
   const auto width = static_cast<std::size_t>(per_token), rows = ids.size() / width;
   for (std::size_t row = 0; row < rows; ++row) {
     const ExpertId* replayed = routing.replayed ? routing.replayed + row * routing.stride : nullptr;
-    if (replayed && *replayed != kRouterChooses) std::copy_n(replayed, width, ids.data() + row * width);
+    if (replayed && *replayed != kRouterChooses) {
+      auto* chosen = ids.data() + row * width;
+      if (routing.num_rerouted) *routing.num_rerouted += num_missing(replayed, chosen, width);
+      std::copy_n(replayed, width, chosen);
+    }
     if (!routing.used) continue;
     for (std::size_t k = 0; k < width; ++k) {
       routing.used[row * routing.stride + k] = static_cast<ExpertId>(ids[row * width + k]);
@@ -98,6 +108,9 @@ at::Tensor mix_experts(const Ops& ops, const DecoderConfig& config, const LayerW
   const auto columns = weight_columns(probabilities, chosen, config.normalises_expert_weights);
   at::Tensor sum = choices[0] * columns[0];  // float32
   for (std::size_t k = 1; k < choices.size(); ++k) sum = sum + choices[k] * columns[k];
+  if (weights.shared_gate.defined()) {
+    sum = sum + ops.gated(run_expert(ops, weights.shared_expert, x), ops.linear(x, weights.shared_gate, {}));
+  }
   return sum.to(x.scalar_type());
 }
 }  // namespace corisco::model

@@ -1,5 +1,6 @@
 // The MLP of a layer whose tokens choose among experts: a router, its choice or a replayed one, each
-// expert's own tokens through it, and the weighted sum. On any device, over one kind's operations.
+// expert's own tokens through it, and the weighted sum; beside it the expert that every token goes to. On any
+// device, over one kind's operations.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -15,6 +16,7 @@ struct LayerRouting {
   const ExpertId* replayed = nullptr;  // null: the router chooses for every row
   ExpertId* used = nullptr;            // or null
   std::size_t stride = 0;
+  std::uint64_t* num_rerouted = nullptr;  // as the pass's
 };
 
 // x [T, H] -> [T, H]. A row's result depends on that row alone wherever the operations' linear keeps

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "corisco/model/decoder.h"
+#include "corisco/model/delta_shape.h"
+#include "model/delta_weights.h"
 #include "model/rope.h"
 
 namespace corisco::model {
@@ -22,9 +24,11 @@ struct HeadShape {
 
 struct OpsOptions {
   HeadShape heads;
-  RopeFrequencies rope;
+  RopeFrequencies rope;        // of the front of each head; the rest of it is not turned
+  DeltaShape delta;            // none: no layer is recurrent
   std::int64_t sliding_window = 0;
   float norm_epsilon = 1e-5F;
+  float norm_offset = 0;       // added to the weights of norms
   std::int64_t tile_rows = 0;  // rows of each product of a linear; 0: all at once
 };
 
@@ -33,8 +37,13 @@ struct AttentionLayer {
   bool is_sliding = false;
 };
 
+struct DeltaLayer {
+  const DeltaWeights& weights;
+  std::size_t index = 0;  // of its states in a cache
+};
+
 // What the layers of one pass share: angles, the attention plan in the form of the device,
-// and the one of the layers that slide.
+// the one of the layers that slide, and which rows follow which.
 struct Pass {
   virtual ~Pass() = default;
 };
@@ -55,6 +64,8 @@ class Ops {
   virtual Normed norm(const at::Tensor& hidden, const at::Tensor& addend, const at::Tensor& weight) const = 0;
   // x weight^T + bias; bias may be undefined.
   virtual at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) const = 0;
+  // hidden head^T in float32, without autograd.
+  virtual at::Tensor logits(const at::Tensor& hidden, const at::Tensor& head) const = 0;
   // Each query and key head of qkv [T, qkv_width] by its own norm; the weights are [D]. Without grad
   // mode qkv is overwritten.
   virtual at::Tensor norm_heads(const at::Tensor& qkv, const at::Tensor& query_weight,
@@ -62,7 +73,13 @@ class Ops {
   // qkv [T, qkv_width], overwritten -> [T, query_width]. cache: null, or where keys and values go.
   virtual at::Tensor attention(const at::Tensor& qkv, const std::shared_ptr<Pass>& pass, KvStore* cache,
                                const AttentionLayer& layer) const = 0;
+  // A gated DeltaNet layer between its projections: [T, projected_width] -> [T, value_width]. cache: null, or
+  // where the sequences' states lie.
+  virtual at::Tensor delta_net(const at::Tensor& projected, const DeltaLayer& layer, const std::shared_ptr<Pass>& pass,
+                               KvStore* cache) const = 0;
   virtual at::Tensor swiglu(const at::Tensor& gate_up) const = 0;  // [T, 2 I] -> [T, I]
+  // x [T, W] times the sigmoid of gate, [T, W] or [T, 1].
+  virtual at::Tensor gated(const at::Tensor& x, const at::Tensor& gate) const = 0;
   virtual at::Tensor selected_logprobs(const at::Tensor& hidden, const at::Tensor& head,
                                        const std::vector<std::int64_t>& targets, float temperature) const = 0;
 };

@@ -23,14 +23,20 @@ class Transformer final : public Decoder {
   const DecoderConfig& config() const override { return config_; }
   std::vector<NamedTensor> parameters() override { return fused_parameters(weights_); }
   std::vector<NamedTensor> hugging_face_tensors() override { return hugging_face_views(config_, weights_); }
-  KvStore make_kv_store(std::int64_t rows) const override;
+  KvStore make_kv_store(std::int64_t rows, std::int64_t num_states) const override;
   std::int64_t kv_bytes_per_token() const override;
+  std::int64_t state_bytes() const override;
   void refresh_derived() override;
   std::unique_ptr<Decoder> frozen_copy() override;
 
  private:
   at::Tensor layer(std::size_t index, at::Tensor& stream, const at::Tensor& addend, const ForwardInput& input,
                    const std::shared_ptr<Pass>& pass) const;
+  at::Tensor attention(std::size_t index, const at::Tensor& x, const ForwardInput& input,
+                       const std::shared_ptr<Pass>& pass) const;
+  at::Tensor delta_net(std::size_t index, const at::Tensor& x, const ForwardInput& input,
+                       const std::shared_ptr<Pass>& pass) const;
+  std::size_t place_in_cache(std::size_t index) const;
   at::Tensor mlp(std::size_t index, const at::Tensor& x, const ForwardInput& input) const;
   void pause_after(const at::Tensor& layer_output) const;
   LayerRouting routing(std::size_t index, const ForwardInput& input) const;

@@ -15,61 +15,17 @@ struct Widths {
   explicit Widths(const DecoderConfig& config)
       : hidden(config.hidden_size),
         query(config.num_heads * config.head_dim),
+        gated_query(config.gates_attention ? 2 * query : query),
         kv(config.num_kv_heads * config.head_dim),
         mlp(config.intermediate_size),
         expert(config.expert_intermediate_size) {}
-  std::int64_t hidden, query, kv, mlp, expert;
+  std::int64_t hidden, query, gated_query, kv, mlp, expert;
 };
-
-// Puts the tensors of one layer into the list: first the weights of a module, then its bias.
-class Views {
- public:
-  explicit Views(std::vector<NamedTensor>& list) : list_(list) {}
-  void whole(const std::string& name, const at::Tensor& tensor) { list_.push_back({name, tensor.detach()}); }
-  // Rows first .. first + count - 1 of a fused weight and of its bias, if there is one.
-  void part(const std::string& module, const at::Tensor& weight, const at::Tensor& bias, std::int64_t first,
-            std::int64_t count) {
-    whole(module + ".weight", weight.detach().narrow(0, first, count));
-    if (bias.defined()) whole(module + ".bias", bias.detach().narrow(0, first, count));
-  }
-
- private:
-  std::vector<NamedTensor>& list_;
-};
-
-void append_mlp(std::int64_t width, std::int64_t hidden, const std::string& prefix, const auto& weights,
-                const at::Tensor& gate_up_bias, const at::Tensor& down_bias, Views& views) {
-  views.part(prefix + "gate_proj", weights.gate_up, gate_up_bias, 0, width);
-  views.part(prefix + "up_proj", weights.gate_up, gate_up_bias, width, width);
-  views.part(prefix + "down_proj", weights.down, down_bias, 0, hidden);
-}
-
-void append_layer(const Widths& widths, const LayerWeights& layer, const std::string& prefix, Views& views) {
-  const std::string attention = prefix + "self_attn.", mlp = prefix + "mlp.";
-  views.part(attention + "q_proj", layer.qkv, layer.qkv_bias, 0, widths.query);
-  views.part(attention + "k_proj", layer.qkv, layer.qkv_bias, widths.query, widths.kv);
-  views.part(attention + "v_proj", layer.qkv, layer.qkv_bias, widths.query + widths.kv, widths.kv);
-  views.part(attention + "o_proj", layer.attention_output, layer.attention_output_bias, 0, widths.hidden);
-  if (layer.query_norm.defined()) {
-    views.whole(attention + "q_norm.weight", layer.query_norm);
-    views.whole(attention + "k_norm.weight", layer.key_norm);
-  }
-  if (layer.router.defined()) {
-    views.whole(mlp + "gate.weight", layer.router);
-    for (std::size_t i = 0; i < layer.experts.size(); ++i) {
-      append_mlp(widths.expert, widths.hidden, cat(mlp, "experts.", i, "."), layer.experts[i], {}, {}, views);
-    }
-  } else {
-    append_mlp(widths.mlp, widths.hidden, mlp, layer, layer.gate_up_bias, layer.down_bias, views);
-  }
-  views.whole(prefix + "input_layernorm.weight", layer.attention_norm);
-  views.whole(prefix + "post_attention_layernorm.weight", layer.mlp_norm);
-}
 
 void allocate_attention(const DecoderConfig& config, const auto& make, LayerWeights& layer) {
   const Widths widths(config);
-  layer.qkv = make({widths.query + 2 * widths.kv, widths.hidden});
-  if (config.qkv_bias) layer.qkv_bias = make({widths.query + 2 * widths.kv});
+  layer.qkv = make({widths.gated_query + 2 * widths.kv, widths.hidden});
+  if (config.qkv_bias) layer.qkv_bias = make({widths.gated_query + 2 * widths.kv});
   if (config.norms_heads) {
     layer.query_norm = make({config.head_dim});
     layer.key_norm = make({config.head_dim});
@@ -87,19 +43,45 @@ void allocate_mlp(const DecoderConfig& config, const auto& make, LayerWeights& l
   layer.down_bias = make({widths.hidden});
 }
 
-// Each expert a leaf of its own: the gradients of those that no token met take no memory traffic.
+void allocate_delta(const DecoderConfig& config, const auto& make, LayerWeights& layer) {
+  const DeltaShape& shape = config.delta;
+  layer.delta_input = make({shape.projected_width(), config.hidden_size});
+  layer.delta = {.conv = make({shape.mixed_width(), 1, shape.kernel}),
+                 .a_log = make({shape.num_value_heads}),
+                 .dt_bias = make({shape.num_value_heads}),
+                 .norm = make({shape.value_dim})};
+  layer.delta_output = make({config.hidden_size, shape.value_width()});
+}
+
+// Each expert a leaf of its own: the gradients of those that no token met take no memory traffic. Where files
+// hold all of a layer's in one tensor, the leaves are its parts.
 void allocate_experts(const DecoderConfig& config, const auto& make, LayerWeights& layer) {
   const Widths widths(config);
   layer.router = make({config.num_experts, widths.hidden});
-  for (std::int64_t i = 0; i < config.num_experts; ++i) {
-    layer.experts.push_back({make({2 * widths.expert, widths.hidden}), make({widths.hidden, widths.expert})});
+  ExpertWeights& stacked = layer.stacked_experts;
+  if (config.stacks_experts) {
+    stacked = {make({config.num_experts, 2 * widths.expert, widths.hidden}).detach(),
+               make({config.num_experts, widths.hidden, widths.expert}).detach()};
   }
+  for (std::int64_t i = 0; i < config.num_experts; ++i) {
+    if (config.stacks_experts) {
+      layer.experts.push_back({stacked.gate_up.select(0, i).detach().requires_grad_(true),
+                               stacked.down.select(0, i).detach().requires_grad_(true)});
+    } else {
+      layer.experts.push_back({make({2 * widths.expert, widths.hidden}), make({widths.hidden, widths.expert})});
+    }
+  }
+  if (config.shared_expert_intermediate_size == 0) return;
+  const std::int64_t shared = config.shared_expert_intermediate_size;
+  layer.shared_expert = {make({2 * shared, widths.hidden}), make({widths.hidden, shared})};
+  layer.shared_gate = make({1, widths.hidden});
 }
 
 LayerWeights allocate_layer(const DecoderConfig& config, std::size_t index, const auto& make) {
   LayerWeights layer;
   layer.attention_norm = make({config.hidden_size});
-  allocate_attention(config, make, layer);
+  if (config.is_linear(index)) allocate_delta(config, make, layer);
+  else allocate_attention(config, make, layer);
   layer.mlp_norm = make({config.hidden_size});
   if (config.has_experts(index)) allocate_experts(config, make, layer);
   else allocate_mlp(config, make, layer);
@@ -119,6 +101,12 @@ void visit_layer(Layer& layer, Visit visit) {
   defined("self_attn.k_norm.weight", layer.key_norm);
   defined("self_attn.o_proj.weight", layer.attention_output);
   defined("self_attn.o_proj.bias", layer.attention_output_bias);
+  defined("linear_attn.in_proj.weight", layer.delta_input);
+  defined("linear_attn.conv1d.weight", layer.delta.conv);
+  defined("linear_attn.A_log", layer.delta.a_log);
+  defined("linear_attn.dt_bias", layer.delta.dt_bias);
+  defined("linear_attn.norm.weight", layer.delta.norm);
+  defined("linear_attn.out_proj.weight", layer.delta_output);
   defined("post_attention_layernorm.weight", layer.mlp_norm);
   defined("mlp.gate_up_proj.weight", layer.gate_up);
   defined("mlp.gate_up_proj.bias", layer.gate_up_bias);
@@ -129,6 +117,9 @@ void visit_layer(Layer& layer, Visit visit) {
     visit(cat("mlp.experts.", i, ".gate_up_proj.weight"), layer.experts[i].gate_up);
     visit(cat("mlp.experts.", i, ".down_proj.weight"), layer.experts[i].down);
   }
+  defined("mlp.shared_expert.gate_up_proj.weight", layer.shared_expert.gate_up);
+  defined("mlp.shared_expert.down_proj.weight", layer.shared_expert.down);
+  defined("mlp.shared_expert_gate.weight", layer.shared_gate);
 }
 
 // Box and Muller 1958, two uniforms per number.
@@ -174,23 +165,12 @@ std::vector<NamedTensor> fused_parameters(const DecoderWeights& weights) {
   return list;
 }
 
-std::vector<NamedTensor> hugging_face_views(const DecoderConfig& config, const DecoderWeights& weights) {
-  std::vector<NamedTensor> list;
-  Views views(list);
-  views.whole("model.embed_tokens.weight", weights.embedding);
-  const Widths widths(config);
-  for (std::size_t i = 0; i < weights.layers.size(); ++i) {
-    append_layer(widths, weights.layers[i], cat("model.layers.", i, "."), views);
-  }
-  views.whole("model.norm.weight", weights.final_norm);
-  if (!weights.head.is_same(weights.embedding)) views.whole("lm_head.weight", weights.head);
-  return list;
-}
-
 std::vector<at::Tensor> linear_weights(const DecoderWeights& weights) {
   std::vector<at::Tensor> list;
   for (const auto& layer : weights.layers) {
-    for (const auto& weight : {layer.qkv, layer.attention_output, layer.gate_up, layer.down, layer.router}) {
+    for (const auto& weight : {layer.qkv, layer.attention_output, layer.delta_input, layer.delta_output,
+                               layer.gate_up, layer.down, layer.router, layer.shared_expert.gate_up,
+                               layer.shared_expert.down, layer.shared_gate}) {
       if (weight.defined()) list.push_back(weight);
     }
     for (const auto& expert : layer.experts) list.insert(list.end(), {expert.gate_up, expert.down});
@@ -202,7 +182,8 @@ std::vector<at::Tensor> linear_weights(const DecoderWeights& weights) {
 void randomise_weights(const DecoderConfig& config, DecoderWeights& weights, std::uint64_t seed) {
   std::uint64_t index = 0;
   for (const auto& [name, tensor] : hugging_face_views(config, weights)) {
-    if (ends_with(name, "norm.weight")) tensor.fill_(1);
+    const bool is_norm = ends_with(name, "norm.weight"), is_inner = ends_with(name, "linear_attn.norm.weight");
+    if (is_norm) tensor.fill_(config.norms_from_one && !is_inner ? 0 : 1);
     else if (ends_with(name, ".bias")) tensor.zero_();
     else fill_normal(tensor, 0.02F, hash_words({seed, index}));
     ++index;
@@ -216,6 +197,7 @@ DecoderWeights clone_frozen(const DecoderWeights& weights) {
   copy.final_norm = frozen(weights.final_norm);
   for (auto& layer : copy.layers) {
     visit_layer(layer, [](const std::string&, at::Tensor& tensor) { tensor = frozen(tensor); });
+    layer.stacked_experts = {};  // the copies of its experts lie apart
   }
   return copy;
 }

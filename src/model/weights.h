@@ -8,6 +8,7 @@
 
 #include "corisco/base/result.h"
 #include "corisco/model/decoder.h"
+#include "model/delta_weights.h"
 
 namespace corisco::model {
 struct ExpertWeights {
@@ -18,14 +19,21 @@ struct ExpertWeights {
 // What a layer does not have is undefined.
 struct LayerWeights {
   at::Tensor attention_norm;                           // [H]
-  at::Tensor qkv, qkv_bias;                            // [(Hq + 2 Hkv) D, H]: queries, keys, values
+  // [(Hq + 2 Hkv) D, H]: queries, keys, values. With a gate each query head is followed by its gate's D rows.
+  at::Tensor qkv, qkv_bias;
   at::Tensor query_norm, key_norm;                     // [D]
   at::Tensor attention_output, attention_output_bias;  // [H, Hq D]
+  at::Tensor delta_input;                              // [projected_width, H]
+  DeltaWeights delta;
+  at::Tensor delta_output;                             // [H, value_width]
   at::Tensor mlp_norm;                                 // [H]
   at::Tensor gate_up, gate_up_bias;                    // [2 I, H]: gate, up
   at::Tensor down, down_bias;                          // [H, I]
   at::Tensor router;                                   // [E, H]
   std::vector<ExpertWeights> experts;                  // [E]
+  ExpertWeights stacked_experts;                       // their memory as [E, 2 I, H] and [E, H, I], or undefined
+  ExpertWeights shared_expert;
+  at::Tensor shared_gate;                              // [1, H]
 };
 
 struct DecoderWeights {
@@ -49,7 +57,9 @@ std::vector<at::Tensor> linear_weights(const DecoderWeights& weights);
 // Fills the weights from the folder's safetensors. Every missing, unexpected or misshapen tensor is
 // listed in one error; nothing is filled then.
 Result<void> load_weights(const std::string& folder, const DecoderConfig& config, DecoderWeights& weights);
-// normal(0, 0.02), norms 1, biases 0, by seed: the same on every machine.
+// How the folder's files name their tensors: config.tensor_prefix and stacks_experts.
+Result<void> read_naming(const std::string& folder, DecoderConfig& config);
+// normal(0, 0.02), norms 1 in effect, biases 0, by seed: the same on every machine.
 void randomise_weights(const DecoderConfig& config, DecoderWeights& weights, std::uint64_t seed);
 DecoderWeights clone_frozen(const DecoderWeights& weights);
 }  // namespace corisco::model

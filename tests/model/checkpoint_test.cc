@@ -4,9 +4,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <list>
 #include <set>
+#include <stdexcept>
 
 #include "corisco/base/files.h"
+#include "corisco/base/strings.h"
 #include "golden.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_model.h"
@@ -131,8 +134,76 @@ std::set<std::string> names(const hf::Checkpoint& checkpoint) {
   return result;
 }
 
+// The tensors of a folder by the names of a checkpoint that also sees: experts stacked by layer, the language model
+// one level deeper, and parts of which only the names and bytes matter here.
+struct Multimodal {
+  explicit Multimodal(const std::string& folder) : checkpoint(hf::open_checkpoint(folder).value()) {
+    for (const auto& tensor : checkpoint.tensors) {
+      const auto expert = tensor.name.find(".experts.");
+      if (expert == std::string::npos) add(tensor);
+    }
+    for (const std::string layer : {"0", "1"}) {
+      stack(layer, "gate_up_proj", {"gate_proj", "up_proj"}, {6, 24, 32});
+      stack(layer, "down_proj", {"down_proj"}, {6, 32, 12});
+    }
+    for (const char* name : {"model.visual.patch_embed.proj.weight", "mtp.fc.weight"}) {
+      tensors.push_back({name, hf::ElementType::float32, {2}, other.data(), other.size()});
+    }
+  }
+  void add(hf::StoredTensor tensor) {
+    if (starts_with(tensor.name, "model.")) tensor.name.replace(0, 6, "model.language_model.");
+    tensors.push_back(std::move(tensor));
+  }
+  void stack(const std::string& layer, const std::string& name, const std::vector<std::string>& parts,
+             std::vector<std::int64_t> shape) {
+    const std::string prefix = cat("model.layers.", layer, ".mlp.experts.");
+    auto& bytes = stacks.emplace_back();
+    hf::StoredTensor made{prefix + name, hf::ElementType::bfloat16, std::move(shape), nullptr, 0};
+    for (int expert = 0; expert < 6; ++expert) {
+      for (const auto& part : parts) {
+        const auto& from = named(cat(prefix, expert, ".", part, ".weight"));
+        bytes.insert(bytes.end(), from.data, from.data + from.bytes);
+      }
+    }
+    made.data = bytes.data();
+    made.bytes = bytes.size();
+    add(made);
+  }
+  const hf::StoredTensor& named(const std::string& name) const {
+    for (const auto& tensor : checkpoint.tensors) {
+      if (tensor.name == name) return tensor;
+    }
+    throw std::out_of_range(name);
+  }
+
+  hf::Checkpoint checkpoint;
+  std::list<std::vector<std::byte>> stacks;
+  std::vector<std::byte> other = std::vector<std::byte>(8, std::byte{0x3f});
+  std::vector<hf::StoredTensor> tensors;
+};
+
+TEST(Load, TheLanguageModelOfACheckpointThatAlsoSees) {
+  const support::TemporaryFolder folder, exported;
+  copy_variant("qwen3_5_moe", folder.path());
+  const Multimodal multimodal(testing::golden_folder("qwen3_5_moe"));
+  ASSERT_TRUE(hf::write(folder.path() + "/model.safetensors", multimodal.tensors).ok());
+  const auto decoder = load(folder.path()), plain = load(testing::golden_folder("qwen3_5_moe"));
+  ASSERT_TRUE(decoder.ok()) << decoder.error().message;
+  const auto input = testing::one_sequence({5, 17, 80, 3, 41});
+  EXPECT_TRUE(decoder.value()->hidden(input).equal(plain.value()->hidden(input)));
+  ASSERT_TRUE(export_hugging_face(*decoder.value(), folder.path(), exported.path()).ok());
+  const auto written = hf::open_checkpoint(exported.path()).value();
+  EXPECT_EQ(names(written), names(hf::open_checkpoint(folder.path()).value()));
+  for (const auto& tensor : written.tensors) {
+    if (!hf::is_kept_apart(tensor.name)) continue;
+    EXPECT_EQ(tensor.bytes, 8U);
+    EXPECT_EQ(std::memcmp(tensor.data, multimodal.other.data(), 8), 0) << tensor.name;
+  }
+}
+
 TEST(Export, ComesBackWithNamesValuesAndType) {
-  for (const char* variant : {"tied", "untied_biased", "mistral_window", "qwen2", "qwen3_biased", "qwen3_moe"}) {
+  for (const char* variant : {"tied", "untied_biased", "mistral_window", "qwen2", "qwen3_biased", "qwen3_moe",
+                              "qwen3_next", "qwen3_5", "qwen3_5_moe"}) {
     for (const char* dtype : {"float32", "bfloat16"}) {
       const support::TemporaryFolder folder;
       const auto decoder = load(testing::golden_folder(variant), dtype).value().release();

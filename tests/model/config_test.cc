@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "corisco/base/files.h"
+#include "corisco/base/strings.h"
 #include "golden.h"
 #include "support/temporary_folder.h"
 
@@ -89,6 +90,28 @@ TEST(Config, WhatEachArchitectureMeans) {
 }
 
 // As transformers fills them in.
+TEST(Config, WhatAHybridArchitectureMeans) {
+  const auto next = read_config(testing::golden_folder("qwen3_next")).value();
+  EXPECT_TRUE(next.gates_attention && next.norms_heads && next.norms_from_one && next.delta_rows_by_head);
+  EXPECT_EQ(next.linear_layers, (std::vector<bool>{true, false, true}));
+  EXPECT_EQ(next.expert_layers, (std::vector<bool>{true, false, true}));
+  EXPECT_EQ(next.shared_expert_intermediate_size, 14);
+  EXPECT_EQ(next.turned_dim(), 8);  // half of 16
+  // Of one key head: queries 8, keys 8, two value heads of 6.
+  EXPECT_EQ(next.delta.channels(), 28);
+  EXPECT_EQ(next.delta.state_floats(), 3 * 28 + 2 * 8 * 6);
+  EXPECT_EQ(next.delta.projected_width(), 2 * 16 + 24 + 24 + 8);
+  const auto dense = read_config(testing::golden_folder("qwen3_5")).value();
+  EXPECT_TRUE(dense.tie_embeddings && dense.expert_layers.empty() && !dense.delta_rows_by_head);
+  EXPECT_EQ(dense.delta.kernel, 3);
+  const auto moe = read_config(testing::golden_folder("qwen3_5_moe")).value();
+  EXPECT_TRUE(moe.normalises_expert_weights);
+  EXPECT_EQ(moe.expert_layers, (std::vector<bool>{true, true}));
+  // Three layers, of which every fourth would have attention.
+  const std::string no_attention = config_error("\"layer_types\"", "\"other\"", "qwen3_5");
+  EXPECT_NE(no_attention.find("without any full_attention"), std::string::npos) << no_attention;
+}
+
 TEST(Config, FieldsThatFilesLeaveOut) {
   EXPECT_EQ(changed_config("mistral", "\"sliding_window\"", "\"other\"").value().sliding_window, 4096);
   EXPECT_EQ(changed_config("qwen3", "\"head_dim\"", "\"other\"").value().head_dim, 128);
@@ -97,9 +120,11 @@ TEST(Config, FieldsThatFilesLeaveOut) {
 }
 
 TEST(Config, WhatAnArchitectureLacksIsRefusedByName) {
-  const std::string unknown = config_error("\"Qwen3ForCausalLM\"", "\"Qwen3NextForCausalLM\"", "qwen3");
-  EXPECT_NE(unknown.find("\"Qwen3NextForCausalLM\" is not supported; known: LlamaForCausalLM, MistralForCausalLM, "
-                         "Qwen2ForCausalLM, Qwen3ForCausalLM, Qwen3MoeForCausalLM"),
+  const std::string unknown = config_error("\"Qwen3ForCausalLM\"", "\"Qwen4ForCausalLM\"", "qwen3");
+  EXPECT_NE(unknown.find("\"Qwen4ForCausalLM\" is not supported; known: LlamaForCausalLM, MistralForCausalLM, "
+                         "Qwen2ForCausalLM, Qwen3ForCausalLM, Qwen3MoeForCausalLM, Qwen3NextForCausalLM, "
+                         "Qwen3_5ForCausalLM, Qwen3_5MoeForCausalLM, Qwen3_5ForConditionalGeneration, "
+                         "Qwen3_5MoeForConditionalGeneration"),
             std::string::npos)
       << unknown;
   EXPECT_NE(config_error("\"use_cache\": true", "\"vision_config\": {}", "qwen3").find("vision_config: inputs other"),
@@ -117,6 +142,35 @@ TEST(Config, WhatAnArchitectureLacksIsRefusedByName) {
   EXPECT_NE(config_error("\"num_experts_per_tok\": 2", "\"num_experts_per_tok\": 7", "qwen3_moe")
                 .find("num_experts_per_tok is 7 of 6"),
             std::string::npos);
+  EXPECT_NE(config_error("\"linear_num_value_heads\": 4", "\"linear_num_value_heads\": 3", "qwen3_5")
+                .find("linear_num_value_heads 3 is not a multiple"),
+            std::string::npos);
+  EXPECT_NE(config_error("\"full_attention\"", "\"linear_attention\"", "qwen3_5").find("without any full_attention"),
+            std::string::npos);
+  EXPECT_NE(config_error("\"partial_rotary_factor\": 0.5", "\"partial_rotary_factor\": 0.2", "qwen3_5")
+                .find("turns 3 of 16 numbers"),
+            std::string::npos);
+  EXPECT_NE(config_error("\"use_cache\": true", "\"partial_rotary_factor\": 0.5", "qwen3")
+                .find("partial_rotary_factor other than 1"),
+            std::string::npos);
+}
+
+// The language model's fields lie in text_config; the type and the ends may stand outside of it.
+TEST(Config, ALanguageModelThatIsAPartOfItsFile) {
+  const support::TemporaryFolder folder;
+  auto text = files::read(testing::golden_folder("qwen3_5") + "/config.json").value();
+  const std::string named = "\"Qwen3_5ForCausalLM\"";
+  text.replace(text.find(named), named.size(), "\"unused\"");
+  const std::string outer = cat(R"({"architectures": ["Qwen3_5ForConditionalGeneration"], "model_type": "qwen3_5",
+    "vision_config": {"depth": 2}, "eos_token_id": 7, "dtype": "float32", "text_config": )", text, "}");
+  ASSERT_TRUE(files::write_atomically(folder.path() + "/config.json", outer).ok());
+  const auto config = read_config(folder.path());
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_EQ(config.value().hidden_size, 32);
+  EXPECT_EQ(config.value().dtype, "float32");
+  EXPECT_TRUE(config.value().tie_embeddings);
+  EXPECT_EQ(config.value().end_ids, (std::vector<std::int32_t>{1, 7}));
+  EXPECT_EQ(config.value().linear_layers, (std::vector<bool>{true, false, true}));
 }
 }  // namespace
 }  // namespace corisco::model

@@ -37,6 +37,13 @@ float largest(const std::vector<float>& numbers) {
   return result;
 }
 
+// transformers' own float32 results of the tiny hybrid models are up to 1.7e-5 from its results in float64, and in
+// bfloat16 up to 1.1 from those in float32: the norms inside of their recurrent layers divide by small numbers.
+bool is_hybrid(const std::string& variant) {
+  return variant.starts_with("qwen3_next") || variant.starts_with("qwen3_5");
+}
+float bound_in_float32(const std::string& variant) { return is_hybrid(variant) ? 2e-5F : 1e-5F; }
+
 class GoldenLogits : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(GoldenLogits, MatchTransformersInFloat32) {
@@ -47,12 +54,12 @@ TEST_P(GoldenLogits, MatchTransformersInFloat32) {
     const auto ids = testing::to_ids(expected.at("ids"));
     const auto hidden = decoder->hidden(testing::one_sequence(ids));
     const float logits = largest_difference(decoder->logits(hidden), expected.at("logits"));
-    EXPECT_LE(logits, 1e-5F);
+    EXPECT_LE(logits, bound_in_float32(GetParam()));
     const auto rows = static_cast<std::int64_t>(ids.size()) - 1;
     const float logprobs = largest_difference(
         decoder->selected_logprobs(hidden.narrow(0, 0, rows), {ids.begin() + 1, ids.end()}, 1.0F).detach(),
         expected.at("logprobs"));
-    EXPECT_LE(logprobs, 1e-5F);
+    EXPECT_LE(logprobs, bound_in_float32(GetParam()));
     std::cout << GetParam() << ": largest difference of logits " << logits << ", of log-probabilities " << logprobs
               << '\n';
   }
@@ -75,7 +82,7 @@ TEST_P(GoldenLogits, StayCloseInBfloat16) {
   input.replayed_experts = experts_used(GetParam(), input);
   const auto hidden = decoder->hidden(input);
   const float difference = largest_difference(decoder->logits(hidden), expected.at("logits"));
-  EXPECT_LE(difference, 0.1F);
+  EXPECT_LE(difference, is_hybrid(GetParam()) ? 0.4F : 0.1F);
   EXPECT_GT(difference, 1e-4F);  // it really computed in bfloat16
 }
 
@@ -83,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(Variants, GoldenLogits,
                          ::testing::Values("tied", "untied_biased", "one_kv_head", "linear", "llama3", "yarn",
                                            "mistral", "mistral_window", "qwen2", "qwen2_window", "qwen3",
                                            "qwen3_biased", "qwen3_window", "qwen3_moe",
-                                           "qwen3_moe_sparse_step"));
+                                           "qwen3_moe_sparse_step", "qwen3_next", "qwen3_5", "qwen3_5_moe"));
 
 // The parts of a fused parameter's gradient by Hugging Face name.
 std::vector<NamedTensor> gradients_by_name(Decoder& decoder) {
@@ -123,7 +130,7 @@ TEST_P(GoldenGradients, MatchTransformers) {
   for (const auto& [name, gradient] : gradients_by_name(*decoder)) {
     const auto& values = expected.at("grad." + name);
     const float relative = largest_difference(gradient, values) / std::max(largest(values), 1e-6F);
-    EXPECT_LE(relative, 1e-5F) << name;
+    EXPECT_LE(relative, bound_in_float32(variant)) << name;
     worst = std::max(worst, relative);
     ++compared;
   }
@@ -134,7 +141,8 @@ TEST_P(GoldenGradients, MatchTransformers) {
 INSTANTIATE_TEST_SUITE_P(Variants, GoldenGradients,
                          ::testing::Combine(::testing::Values("tied", "untied_biased", "mistral_window", "qwen2",
                                                               "qwen2_window", "qwen3", "qwen3_biased", "qwen3_moe",
-                                                              "qwen3_moe_sparse_step"),
+                                                              "qwen3_moe_sparse_step", "qwen3_next", "qwen3_5",
+                                                              "qwen3_5_moe"),
                                             ::testing::Bool()));
 
 // A second backward adds to the first one's gradients.

@@ -102,7 +102,7 @@ void append_cached(ForwardInput& input, const Ids& ids, std::int64_t from, std::
 // Prompt in two chunks of 7 and 5, then one token at a time, sharing passes with another sequence.
 std::vector<float> through_cache(Decoder& decoder, const Ids& ids) {
   const at::NoGradGuard no_grad;
-  KvStore cache = decoder.make_kv_store(48);
+  KvStore cache = decoder.make_kv_store(48, 2);
   std::vector<float> hidden_numbers, logit_numbers;
   std::vector<std::int64_t> ends{7, 12};
   for (std::int64_t t = 13; t <= static_cast<std::int64_t>(ids.size()); ++t) ends.push_back(t);
@@ -116,6 +116,10 @@ std::vector<float> through_cache(Decoder& decoder, const Ids& ids) {
     input.attention.spans = {{44, 1}};
     input.attention.end_row();
     append_cached(input, ids, from, to);
+    if (decoder.config().delta.exists()) {
+      input.states.assign(input.token_ids.size(), 0);
+      input.states.front() = 1;
+    }
     const at::Tensor hidden = decoder.hidden(input).narrow(0, 1, to - from);
     for (const float x : to_numbers(hidden)) hidden_numbers.push_back(x);
     for (const float x : to_numbers(decoder.logits(hidden))) logit_numbers.push_back(x);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -87,6 +88,44 @@ TEST_P(Kernels, ProductsMatchAndRowsAreIndependent) {
       call.result = some.data();
       for (std::int64_t p = 0; p < panels; ++p) kernels_->product(call, p, p + 1);
       EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin() + 3 * outputs)) << rows;
+    }
+  }
+}
+
+// bfloat16 weights: the same sums as with the same numbers in float32, bit for bit, before they are rounded
+// once. 37 outputs leave the last panel unfilled at every width.
+TEST_P(Kernels, ProductsWidenBfloat16Weights) {
+  const Table& narrow = *table(GetParam(), Storage::bfloat16);
+  constexpr std::int64_t kOutputs = 37, kInputs = 230;
+  const auto x = random_numbers(14 * kInputs, 14);
+  std::vector<std::uint16_t> weight;
+  std::vector<float> wide_weight;
+  for (const float number : random_numbers(kOutputs * kInputs, 15)) {
+    weight.push_back(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(number) >> 16));
+    wide_weight.push_back(std::bit_cast<float>(std::uint32_t{weight.back()} << 16));
+  }
+  const std::int64_t width = narrow.panel_width, panels = (kOutputs + width - 1) / width;
+  std::vector<std::uint16_t> packed(static_cast<std::size_t>(panels * width * kInputs));
+  std::vector<float> wide_packed(packed.size());
+  narrow.pack(weight.data(), kOutputs, kInputs, packed.data(), 0, panels);
+  kernels_->pack(wide_weight.data(), kOutputs, kInputs, wide_packed.data(), 0, panels);
+  for (const std::int64_t rows : {1, 2, 3, 14}) {
+    std::vector<float> expected(static_cast<std::size_t>(rows * kOutputs)), wide(expected.size());
+    std::vector<std::uint16_t> rounded(expected.size());
+    Product call{.x = x.data(), .rows = rows, .inputs = kInputs, .outputs = kOutputs};
+    call.packed = wide_packed.data();
+    call.result = expected.data();
+    kernels_->product(call, 0, panels);
+    call.packed = packed.data();
+    call.result = rounded.data();
+    narrow.product(call, 0, panels);
+    call.result = wide.data();
+    call.is_wide = true;
+    narrow.product(call, 0, panels);
+    EXPECT_EQ(wide, expected) << rows;
+    for (std::size_t i = 0; i < wide.size(); ++i) {
+      const auto bits = std::bit_cast<std::uint32_t>(wide[i]);
+      EXPECT_EQ(rounded[i], (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16) << wide[i];
     }
   }
 }

@@ -1,5 +1,6 @@
 // The CPU kernels against the same decoder made of plain ATen calls: hidden states, cached passes
-// and gradients, with shapes that do not fill vectors.
+// and gradients, with shapes that do not fill vectors. For gated DeltaNet layers the recurrent form against
+// the chunked one.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
@@ -98,7 +99,7 @@ TEST_P(EachReference, CachedPassesAgree) {
   for (const auto type : {at::kFloat, at::kBFloat16}) {
     const auto own = decoder_of(GetParam().config, OpsKind::own_kernels, type);
     const auto reference = decoder_of(GetParam().config, OpsKind::aten, type);
-    KvStore own_cache = own->make_kv_store(40), reference_cache = reference->make_kv_store(40);
+    KvStore own_cache = own->make_kv_store(40, 1), reference_cache = reference->make_kv_store(40, 1);
     const Ids ids = random_ids(24, 4);
     for (std::int64_t from = 0; from < 24; from += 8) {
       ForwardInput input;
@@ -109,6 +110,7 @@ TEST_P(EachReference, CachedPassesAgree) {
         input.attention.spans.push_back({10, static_cast<std::int32_t>(t) + 1});
         input.attention.end_row();
       }
+      if (GetParam().config.delta.exists()) input.states.assign(8, 0);
       std::vector<ExpertId> experts;
       input.cache = &own_cache;
       input.used_experts = &experts;

@@ -13,7 +13,7 @@ struct Variant {
 };
 inline std::ostream& operator<<(std::ostream& out, const Variant& variant) { return out << variant.name; }
 
-// Llama, Qwen2, Qwen3, Qwen3-MoE and windows, of the base's sizes; it has two layers.
+// Llama, Qwen2, Qwen3, Qwen3-MoE, windows, Qwen3.5 and Qwen3-Next, of the base's sizes; it has two layers.
 inline std::vector<Variant> variants(const model::DecoderConfig& base) {
   std::vector<Variant> list;
   const auto add = [&](const char* name) -> model::DecoderConfig& {
@@ -39,6 +39,19 @@ inline std::vector<Variant> variants(const model::DecoderConfig& base) {
   mixed.normalises_expert_weights = false;
   mixed.sliding_window = 11;
   mixed.sliding_layers = {true, true};
+  auto& hybrid = add("hybrid");
+  hybrid.norms_heads = hybrid.norms_from_one = hybrid.gates_attention = true;
+  hybrid.rope.partial_factor = 0.4;
+  hybrid.delta = {.num_key_heads = 2, .num_value_heads = 4, .key_dim = 8, .value_dim = 6, .kernel = 4};
+  hybrid.linear_layers = {true, false};
+  auto& next = list.emplace_back("hybrid_experts", hybrid).config;
+  next.delta_rows_by_head = next.stacks_experts = true;
+  next.num_experts = 5;
+  next.experts_per_token = 2;
+  next.expert_intermediate_size = 40;
+  next.shared_expert_intermediate_size = 24;
+  next.expert_layers = {true, true};
+  next.normalises_expert_weights = true;
   return list;
 }
 }  // namespace corisco::testing

@@ -16,9 +16,11 @@
 #include "corisco/model/runtime.h"
 
 namespace corisco::model {
-// Keys and values of past tokens, per layer [rows, Hkv, D], in the model's dtype.
+// Keys and values of past tokens, per layer with attention [rows, Hkv, D], in the model's dtype; and the
+// states of recurrent layers, one slot for each sequence or kept state: per such layer [slots, ..] float32.
 struct KvStore {
-  std::vector<at::Tensor> keys, values;
+  std::vector<at::Tensor> keys, values, states;
+  void copy_state(std::int64_t from, std::int64_t to) const;
 };
 
 struct ForwardInput {
@@ -29,12 +31,17 @@ struct ForwardInput {
   // empty; spans then index the rows of this very pass.
   KvStore* cache = nullptr;
   std::vector<std::int64_t> slots;      // [T]
+  // Sampling with recurrent layers: the slot of the state of each token's sequence, whose tokens of this pass
+  // stand together. The state is that of the tokens before; at position 0 there is none. Otherwise empty.
+  std::vector<std::int64_t> states;     // [T]
   // Routing replay: the experts of each token in each layer that has some, as an earlier pass used
   // them; their weights still come from the router, and its gradients with them. A token of a layer
   // whose first entry is kRouterChooses is left to the router. Empty: every token is.
   std::vector<ExpertId> replayed_experts;  // [T, expert layers, experts per token]
   // Null, or where hidden() leaves the experts that it used, in the same shape.
   std::vector<ExpertId>* used_experts = nullptr;
+  // Null, or what hidden() adds the number of replayed experts to that the router would not have chosen.
+  std::uint64_t* num_rerouted = nullptr;
 };
 
 struct NamedTensor {
@@ -72,9 +79,12 @@ class Decoder {
   virtual std::vector<NamedTensor> parameters() = 0;
   // Views by Hugging Face name, in the checkpoint's order; tied tensors once.
   virtual std::vector<NamedTensor> hugging_face_tensors() = 0;
-  virtual KvStore make_kv_store(std::int64_t rows) const = 0;
+  // num_states: slots for the states of recurrent layers; a decoder without such layers has none.
+  virtual KvStore make_kv_store(std::int64_t rows, std::int64_t num_states = 0) const = 0;
   // Bytes of one token's keys and values over all layers.
   virtual std::int64_t kv_bytes_per_token() const = 0;
+  // Bytes of one sequence's state over all recurrent layers; 0: there are none.
+  virtual std::int64_t state_bytes() const { return 0; }
   // After every in-place write of the weights: rebuilds derived copies, stamps the version.
   virtual void refresh_derived() = 0;
   // A deep copy of the weights now, not trainable: the reference of the KL term.

@@ -4,6 +4,8 @@
 #include <iterator>
 
 #include "corisco/base/strings.h"
+#include "model/hf/expert_config.h"
+#include "model/hf/hybrid.h"
 #include "model/hf/json_field.h"
 
 namespace corisco::model::hf {
@@ -84,32 +86,9 @@ std::string read_qwen3(const Json& json, DecoderConfig& config) {
   return set_window(json, LayerTypes::decide, qwen_window(json), field(json, "max_window_layers", 28), config);
 }
 
-std::string read_experts(const Json& json, DecoderConfig& config) {
-  config.num_experts = field<std::int64_t>(json, "num_experts", field(json, "num_local_experts", 128));
-  config.experts_per_token = field<std::int64_t>(json, "num_experts_per_tok", 8);
-  config.expert_intermediate_size = field<std::int64_t>(json, "moe_intermediate_size", 768);
-  config.normalises_expert_weights = field(json, "norm_topk_prob", false);
-  const auto step = field<std::int64_t>(json, "decoder_sparse_step", 1);
-  if (step < 1) return cat("decoder_sparse_step is ", step, "; it must be at least 1");
-  if (config.num_experts < 1 || config.num_experts >= kRouterChooses) {
-    return cat("num_experts is ", config.num_experts, "; it must be from 1 to ", kRouterChooses - 1);
-  }
-  if (config.experts_per_token < 1 || config.experts_per_token > config.num_experts) {
-    return cat("num_experts_per_tok is ", config.experts_per_token, " of ", config.num_experts, " experts");
-  }
-  if (config.expert_intermediate_size < 1) {
-    return cat("moe_intermediate_size is ", config.expert_intermediate_size, "; it must be at least 1");
-  }
-  const auto dense = field<std::vector<std::int64_t>>(json, "mlp_only_layers", {});
-  for (std::int64_t i = 0; i < config.num_layers; ++i) {
-    config.expert_layers.push_back((i + 1) % step == 0 && std::ranges::find(dense, i) == dense.end());
-  }
-  return "";
-}
-
 std::string read_qwen3_moe(const Json& json, DecoderConfig& config) {
   read_qwen3_attention(json, config);
-  if (std::string problem = read_experts(json, config); !problem.empty()) return problem;
+  if (std::string problem = read_experts(json, {}, config); !problem.empty()) return problem;
   return set_window(json, LayerTypes::must_agree, qwen_window(json), 0, config);
 }
 
@@ -117,12 +96,24 @@ struct Architecture {
   const char* name;
   const char* model_type;
   std::string (*read)(const Json&, DecoderConfig&);
+  bool has_text_part = false;  // its file has the language model's fields in text_config
 };
 constexpr Architecture kArchitectures[] = {{"LlamaForCausalLM", "llama", read_llama},
                                            {"MistralForCausalLM", "mistral", read_mistral},
                                            {"Qwen2ForCausalLM", "qwen2", read_qwen2},
                                            {"Qwen3ForCausalLM", "qwen3", read_qwen3},
-                                           {"Qwen3MoeForCausalLM", "qwen3_moe", read_qwen3_moe}};
+                                           {"Qwen3MoeForCausalLM", "qwen3_moe", read_qwen3_moe},
+                                           {"Qwen3NextForCausalLM", "qwen3_next", read_qwen3_next},
+                                           {"Qwen3_5ForCausalLM", "qwen3_5_text", read_qwen3_5},
+                                           {"Qwen3_5MoeForCausalLM", "qwen3_5_moe_text", read_qwen3_5_moe},
+                                           {"Qwen3_5ForConditionalGeneration", "qwen3_5", read_qwen3_5, true},
+                                           {"Qwen3_5MoeForConditionalGeneration", "qwen3_5_moe", read_qwen3_5_moe,
+                                            true}};
+
+const Architecture* find_architecture(const std::string& name) {
+  const auto found = std::ranges::find_if(kArchitectures, [&](const auto& one) { return name == one.name; });
+  return found == std::end(kArchitectures) ? nullptr : found;
+}
 
 std::string known_architectures() {
   std::vector<std::string> names;
@@ -139,6 +130,13 @@ std::string architecture_name(const Json& json) {
   return found == std::end(kArchitectures) ? type : found->name;
 }
 
+const Json& text_part(const Json& json) {
+  const Architecture* architecture = find_architecture(architecture_name(json));
+  const auto part = json.find("text_config");
+  const bool has_part = architecture && architecture->has_text_part && part != json.end() && part->is_object();
+  return has_part ? *part : json;
+}
+
 std::string read_architecture(const Json& json, DecoderConfig& config) {
   for (const char* name : {"vision_config", "audio_config"}) {
     if (json.contains(name)) {
@@ -146,9 +144,8 @@ std::string read_architecture(const Json& json, DecoderConfig& config) {
                  "\"); known: ", known_architectures());
     }
   }
-  const auto found =
-      std::ranges::find_if(kArchitectures, [&](const auto& one) { return config.architecture == one.name; });
-  if (found == std::end(kArchitectures)) {
+  const Architecture* found = find_architecture(config.architecture);
+  if (found == nullptr) {
     return cat("architecture \"", config.architecture, "\" is not supported; known: ", known_architectures());
   }
   return found->read(json, config);

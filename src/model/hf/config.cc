@@ -66,9 +66,10 @@ std::string rope_problem(const Json& json, const RopeConfig& rope) {
     if (field(scaling, name, 0.0) != 0) return cat("rope field ", name, " is not supported");
   }
   if (!field(scaling, "truncate", true)) return "rope field truncate: false is not supported";
-  if (field(scaling, "partial_rotary_factor", field(json, "partial_rotary_factor", 1.0)) != 1.0) {
-    return "partial_rotary_factor other than 1 is not supported";
-  }
+  // Who knows the field has read it.
+  const double partial =
+      field(scaling, "partial_rotary_factor", field(json, "partial_rotary_factor", rope.partial_factor));
+  if (partial != rope.partial_factor) return "partial_rotary_factor other than 1 is not supported";
   if (rope.type != "default" && !(rope.factor >= 1)) return cat("rope factor is ", rope.factor, ", below 1");
   return "";
 }
@@ -85,7 +86,6 @@ std::string semantics_problem(const Json& json, const DecoderConfig& config) {
 
 std::string shape_problem(const DecoderConfig& config) {
   const std::pair<const char*, std::int64_t> sizes[] = {{"hidden_size", config.hidden_size},
-                                                        {"intermediate_size", config.intermediate_size},
                                                         {"num_hidden_layers", config.num_layers},
                                                         {"num_attention_heads", config.num_heads},
                                                         {"num_key_value_heads", config.num_kv_heads},
@@ -95,18 +95,26 @@ std::string shape_problem(const DecoderConfig& config) {
   for (const auto& [name, size] : sizes) {
     if (size < 1) return cat(name, " is ", size, "; it must be at least 1");
   }
+  for (std::int64_t i = 0; i < config.num_layers; ++i) {
+    if (config.intermediate_size < 1 && !config.has_experts(static_cast<std::size_t>(i))) {
+      return cat("intermediate_size is ", config.intermediate_size, "; it must be at least 1");
+    }
+  }
   if (config.num_heads % config.num_kv_heads != 0) {
     return cat("num_attention_heads ", config.num_heads, " is not a multiple of num_key_value_heads ",
                config.num_kv_heads);
   }
   if (config.head_dim % 2 != 0) return cat("head_dim ", config.head_dim, " is odd");
+  if (config.turned_dim() < 2 || config.turned_dim() > config.head_dim || config.turned_dim() % 2 != 0) {
+    return cat("partial_rotary_factor ", config.rope.partial_factor, " turns ", config.turned_dim(), " of ",
+               config.head_dim, " numbers; it must be an even number of them");
+  }
   if (config.head_dim > 512) return cat("head_dim ", config.head_dim, " is above 512");
   return "";
 }
 
 DecoderConfig read_fields(const Json& json) {
   DecoderConfig config;
-  config.architecture = hf::architecture_name(json);
   config.hidden_size = field<std::int64_t>(json, "hidden_size", 0);
   config.intermediate_size = field<std::int64_t>(json, "intermediate_size", 0);
   config.num_layers = field<std::int64_t>(json, "num_hidden_layers", 0);
@@ -122,6 +130,14 @@ DecoderConfig read_fields(const Json& json) {
   config.rope = read_rope(json, config.max_position);
   append_end_ids(json, config.end_ids);
   return config;
+}
+
+// What a file whose language model is a part of it says outside that part.
+void read_outer_fields(const Json& json, DecoderConfig& config) {
+  config.architecture = hf::architecture_name(json);
+  config.tie_embeddings = field(json, "tie_word_embeddings", config.tie_embeddings);
+  config.dtype = field<std::string>(json, "dtype", field<std::string>(json, "torch_dtype", config.dtype));
+  append_end_ids(json, config.end_ids);
 }
 
 // The tokenizer's end token, by the id that its file lists for it: fine-tunes of base models change it
@@ -144,9 +160,11 @@ Result<DecoderConfig> read_config(const std::string& folder) {
   const std::string path = folder + "/config.json";
   CORISCO_TRY(const Json json, parse_file(path));
   try {
-    DecoderConfig config = read_fields(json);
-    std::string problem = hf::read_architecture(json, config);
-    if (problem.empty()) problem = semantics_problem(json, config);
+    const Json& text = hf::text_part(json);
+    DecoderConfig config = read_fields(text);
+    read_outer_fields(json, config);
+    std::string problem = hf::read_architecture(text, config);
+    if (problem.empty()) problem = semantics_problem(text, config);
     if (problem.empty()) problem = shape_problem(config);
     if (!problem.empty()) return Error{Code::invalid_argument, cat(path, ": ", problem)};
     const auto generation = parse_file(folder + "/generation_config.json");

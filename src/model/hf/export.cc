@@ -24,6 +24,8 @@ constexpr const char* kCompanions[] = {"generation_config.json",
                                        "vocab.json",
                                        "merges.txt",
                                        "special_tokens_map.json",
+                                       "preprocessor_config.json",
+                                       "video_preprocessor_config.json",
                                        "added_tokens.json",
                                        "tokenizer.model",
                                        "LICENSE"};
@@ -60,7 +62,18 @@ Result<void> write_config(const std::string& from, const std::string& to, const 
   if (!json.is_object()) return Error{Code::invalid_argument, cat(from, "/config.json is not a JSON object")};
   if (json.contains("torch_dtype") || !json.contains("dtype")) json["torch_dtype"] = type;
   if (json.contains("dtype")) json["dtype"] = type;
+  if (json.contains("text_config") && json["text_config"].contains("dtype")) json["text_config"]["dtype"] = type;
   return files::write_atomically(to + "/config.json", json_text(json, 2) + "\n");
+}
+
+// Of a checkpoint whose language model is a part of it, the tensors of the other parts.
+Result<void> append_kept_apart(const std::string& folder, hf::Checkpoint& source,
+                               std::vector<hf::StoredTensor>& tensors) {
+  CORISCO_TRY(source, hf::open_checkpoint(folder));
+  for (const auto& tensor : source.tensors) {
+    if (hf::is_kept_apart(tensor.name)) tensors.push_back(tensor);
+  }
+  return {};
 }
 
 hf::StoredTensor stored(const std::string& name, const at::Tensor& tensor) {
@@ -81,6 +94,8 @@ Result<void> export_hugging_face(Decoder& decoder, const std::string& source_fol
     kept.push_back(tensor.cpu().contiguous());
     tensors.push_back(stored(name, kept.back()));
   }
+  hf::Checkpoint source;  // open until its bytes are written
+  if (!decoder.config().linear_layers.empty()) CORISCO_CHECK(append_kept_apart(source_folder, source, tensors));
   const bool is_bfloat16 = kept.front().scalar_type() == at::kBFloat16;
   CORISCO_CHECK(hf::write_checkpoint(folder, tensors, kShardBytesMax));
   CORISCO_CHECK(write_config(source_folder, folder, is_bfloat16 ? "bfloat16" : "float32"));

@@ -39,8 +39,10 @@ std::string listed(const char* what, const std::vector<std::string>& names) {
   return cat("; ", names.size(), " ", what, ": ", join(shown, ", "));
 }
 
-// Tensors that older files hold and that are computed, or tied to the embedding, here.
+// Tensors that older files hold and that are computed, or tied to the embedding, here; and those of parts that
+// are no language model.
 bool is_redundant(const std::string& name, const DecoderConfig& config) {
+  if (!config.linear_layers.empty() && hf::is_kept_apart(name)) return true;
   return ends_with(name, ".rotary_emb.inv_freq") || (config.tie_embeddings && name == "lm_head.weight");
 }
 
@@ -76,6 +78,16 @@ Result<void> check(const std::string& folder, const DecoderConfig& config,
                    listed("unexpected", unexpected), listed("misshapen", misshapen))};
 }
 }  // namespace
+
+Result<void> read_naming(const std::string& folder, DecoderConfig& config) {
+  if (config.linear_layers.empty()) return {};
+  CORISCO_TRY(const hf::Checkpoint checkpoint, hf::open_checkpoint(folder));
+  for (const auto& tensor : checkpoint.tensors) {
+    if (starts_with(tensor.name, "model.language_model.")) config.tensor_prefix = "model.language_model.";
+    config.stacks_experts |= ends_with(tensor.name, ".mlp.experts.gate_up_proj") && !hf::is_kept_apart(tensor.name);
+  }
+  return {};
+}
 
 Result<void> load_weights(const std::string& folder, const DecoderConfig& config, DecoderWeights& weights) {
   CORISCO_TRY(const hf::Checkpoint checkpoint, hf::open_checkpoint(folder));

@@ -133,6 +133,10 @@ Result<std::vector<StoredTensor>> parse(const std::byte* data, std::size_t bytes
   return tensors;
 }
 
+bool is_kept_apart(const std::string& name) {
+  return starts_with(name, "model.visual.") || starts_with(name, "mtp.");
+}
+
 Result<Checkpoint> open_checkpoint(const std::string& folder) {
   CORISCO_TRY(std::vector<std::string> names, indexed_files(folder));
   if (names.empty()) names.push_back("model.safetensors");

@@ -53,6 +53,10 @@ struct Checkpoint {
 };
 Result<Checkpoint> open_checkpoint(const std::string& folder);
 
+// Whether the tensor belongs to a part of a checkpoint that is not its language model: vision, and the heads that
+// guess further tokens. Such parts are neither run nor trained; exports carry them as they are.
+bool is_kept_apart(const std::string& name);
+
 // Header and offsets of one file's bytes; path is for messages. Every offset is checked.
 Result<std::vector<StoredTensor>> parse(const std::byte* data, std::size_t bytes, const std::string& path);
 

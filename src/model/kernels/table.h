@@ -42,6 +42,7 @@ struct Norm {
   float* inverse_rms = nullptr;  // [T]
   std::int64_t width = 0;
   float epsilon = 0;
+  float weight_offset = 0;       // added to the weight
 };
 
 struct NormGradient {
@@ -53,15 +54,48 @@ struct NormGradient {
   void* input_gradient = nullptr;
   float* weight_gradient = nullptr;  // [width], added to
   std::int64_t num_rows = 0, width = 0;
+  float weight_offset = 0;
 };
 
-// float32 alone. packed: the weight in panels of panel_width outputs, each [inputs, panel_width],
-// the last one filled up with zeros.
+// One row of one value head; float32 alone.
+struct DeltaStep {
+  float* state = nullptr;        // [key_dim, value_dim], before and after
+  const float* query = nullptr;  // [key_dim]
+  const float* key = nullptr;
+  const float* value = nullptr;  // [value_dim]
+  float decay = 1, rate = 0;
+  float* decayed = nullptr;      // [key_dim, value_dim] or null: the state after its decay
+  float* error = nullptr;        // [value_dim]: the value less what the decayed state has at the key
+  float* output = nullptr;       // [value_dim]
+  std::int64_t key_dim = 0, value_dim = 0;
+};
+
+// The step's own decayed and error are those that it left.
+struct DeltaStepGradient {
+  const float* output_gradient = nullptr;  // [value_dim]
+  float* state_gradient = nullptr;         // of the state after, becomes that of the one before
+  float* query_gradient = nullptr;         // [key_dim], added to
+  float* key_gradient = nullptr;
+  float* value_gradient = nullptr;         // [value_dim]
+  float* rate_gradient = nullptr;
+  float* log_decay_gradient = nullptr;
+};
+
+struct SigmoidGate {
+  const void* x = nullptr;     // [T, width]
+  const void* gate = nullptr;  // [T, gate_width]: width, or 1 for the whole row
+  void* output = nullptr;      // [T, width]
+  std::int64_t width = 0, gate_width = 0;
+};
+
+// x is float32 whatever the storage. packed: the weight in the storage's type, in panels of panel_width
+// outputs, each [inputs, panel_width], the last one filled up with zeros.
 struct Product {
   const float* x = nullptr;  // [rows, inputs]
   std::int64_t rows = 0, inputs = 0, outputs = 0;
-  const float* packed = nullptr;
-  float* result = nullptr;  // [rows, outputs]
+  const void* packed = nullptr;
+  void* result = nullptr;  // [rows, outputs] of the storage's type, or float32 if is_wide
+  bool is_wide = false;
 };
 
 struct Table {
@@ -70,7 +104,7 @@ struct Table {
   // Panels begin .. end - 1 of all rows.
   void (*product)(const Product&, std::int64_t begin, std::int64_t end);
   // weight [outputs, inputs] -> panels begin .. end - 1.
-  void (*pack)(const float* weight, std::int64_t outputs, std::int64_t inputs, float* packed,
+  void (*pack)(const void* weight, std::int64_t outputs, std::int64_t inputs, void* packed,
                std::int64_t begin, std::int64_t end);
   // Rows begin .. end - 1 of each.
   void (*norm)(const Norm&, std::int64_t begin, std::int64_t end);
@@ -94,6 +128,13 @@ struct Table {
   // In place: d (logprob of target) / d logits, times gradient.
   void (*logprob_gradient)(float* logits, std::int64_t count, float inverse_temperature, float log_sum,
                            std::int64_t target, float gradient);
+  void (*silu)(const float* x, float* output, std::int64_t count);
+  void (*delta_step)(const DeltaStep&);
+  void (*delta_step_gradient)(const DeltaStep&, const DeltaStepGradient&);
+  // Rows begin .. end - 1 of each.
+  void (*gate)(const SigmoidGate&, std::int64_t begin, std::int64_t end);
+  void (*gate_gradient)(const SigmoidGate&, const void* output_gradient, void* x_gradient, void* gate_gradient,
+                        std::int64_t begin, std::int64_t end);
 };
 
 // Room for a row of at most num_keys keys.
