@@ -14,7 +14,6 @@
 namespace corisco::app {
 namespace {
 constexpr auto kWatchPeriod = std::chrono::milliseconds(500);
-constexpr double kSilentSecondsMax = 60;   // of an engine with live sequences, then /readyz turns
 }  // namespace
 
 Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -60,8 +59,8 @@ void Daemon::Parts::print_start() {
   if (c.run.updates == 0) return progress->print("corisco: run.updates is 0: serving without training");
   progress->print(cat("corisco: training ", c.run.updates, " updates of ", c.rollouts.groups_per_update, " x ",
                       c.rollouts.group_size, " rollouts, mode ", c.coordinator.mode));
-  progress->print(cat("corisco: estimate up to ", duration_text(seconds_at_most()), ", if every rollout made one call of ",
-                      c.sampling.max_tokens, " tokens (sampling.max_tokens)"));
+  progress->print(cat("corisco: estimate up to ", duration_text(seconds_at_most()),
+                      ", if every rollout made one call of ", c.sampling.max_tokens, " tokens (sampling.max_tokens)"));
 }
 
 // A sampled token costs about eight forward passes of a token: three to decode it in a batch that
@@ -117,12 +116,9 @@ void Daemon::Parts::on_update(const UpdateReport& report, const coordinator::Pha
   // Its line comes first: an update that the journal has is not made again.
   const auto line = progress->update_done(coordinator->updates_done(), report, seconds, device->num_sampled_tokens());
   run_log->write("update", coordinator->updates_done(), to_fields(line));
-  if (journal) {
-    const samples::UpdatePublished made{report.policy_version, ids, "", report.was_skipped, report.weights_checksum};
-    journal->append(made, [](Result<void> written) {
-      if (!written.ok()) log::error(cat("the journal could not keep an update: ", written.error().message));
-    });
-  }
+  if (journal)
+    journal->append(samples::UpdatePublished{report.policy_version, ids, "", report.was_skipped,
+                                             report.weights_checksum}, {});
   compare_with_lost(report);
   resumed_groups.update_made(report);
   record_metrics(report, metrics);
@@ -164,11 +160,8 @@ void Daemon::Parts::fail(const std::string& reason) {
 }
 
 void Daemon::Parts::watch() {
-  const auto steps = device->num_steps();
-  if (steps != steps_seen || !device->has_live_sequences() || coordinator->phase() != coordinator::Phase::generating) {
-    steps_seen = steps;
-    steps_seen_at = real_clock().now();
-  }
+  const bool is_working = device->has_live_sequences() && coordinator->phase() == coordinator::Phase::generating;
+  engine_watch.look(device->num_steps(), is_working, real_clock().now());
   if (!spawner->is_alive()) fail("the spawner process is gone; its harnesses died with it");
   if (removal) removal->tick();
   progress->draw(coordinator->updates_done(), to_string(coordinator->phase()), device->train_progress());
@@ -179,7 +172,7 @@ void Daemon::Parts::watch() {
 }
 
 bool Daemon::Parts::is_ready() const {
-  return !is_stopping && seconds_between(steps_seen_at, real_clock().now()) < kSilentSecondsMax;
+  return !is_stopping && !engine_watch.is_stuck(real_clock().now());
 }
 
 std::string Daemon::Parts::state_json() const {
@@ -262,8 +255,15 @@ void Daemon::Parts::stop() {
   signals->cancel();
   spawner.reset();                       // ends what is left of the trees
   device.reset();                        // between two layers; an unfinished update is discarded
-  if (journal) {
-    if (auto flushed = journal->flush(); !flushed.ok()) log::error(flushed.error().message);
-  }
+  if (journal) flush_journal();
+}
+
+// A write that failed is told by the first flush after it; what is missing still fails the second one too.
+void Daemon::Parts::flush_journal() {
+  if (auto flushed = journal->flush(); flushed.ok()) return;
+  const auto again = journal->flush();
+  if (again.ok()) return;
+  log::error(cat("the journal lacks what the run did last: ", again.error().message));
+  if (exit_code == kExitDone) exit_code = kExitFailed;
 }
 }  // namespace corisco::app

@@ -2,9 +2,11 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "app/call_id_secret.h"
 #include "app/daemon_parts.h"
 #include "app/device_thread.h"
 #include "app/resume_check.h"
@@ -116,6 +118,9 @@ Result<void> Daemon::Parts::build_journal() {
                                       " has checkpoints but no journal.bin (samples.durability: off leaves none)")};
   samples::JournalOptions journal_options;
   journal_options.metrics = &metrics;
+  journal_options.on_stuck = [this](const std::string& why) {
+    boost::asio::post(io, [this, why] { fail(cat("the journal cannot keep what the run did: ", why)); });
+  };
   if (c.durability == "strict") journal_options.durability = samples::Durability::strict;
   CORISCO_TRY(journal, samples::Journal::open(folder.path, folder.name, journal_options));
   if (journal->torn_bytes() > 0)
@@ -170,6 +175,7 @@ Result<void> Daemon::Parts::build_gateway() {
   parts.calls = sink.get();
   parts.rollouts = &rollout_port;
   parts.attempts = &attempts;
+  CORISCO_TRY(parts.call_id_secret, call_id_secret(folder.path));
   if (recovered) parts.first_call_id = recovered->next_call;
   parts.metrics = &metrics;
   parts.tokenizer = tokenizer;

@@ -12,6 +12,7 @@
 #include "app/evaluation.h"
 #include "app/exit_codes.h"
 #include "app/journal_sink.h"
+#include "app/engine_watch.h"
 #include "app/kept_calls.h"
 #include "app/model_device.h"
 #include "app/progress.h"
@@ -99,8 +100,7 @@ struct Daemon::Parts {
   std::optional<double> held_out_at_start;  // before the first update, also of a resumed run
   std::string last_checkpoint;
   std::optional<PolicyVersion> checkpoint_version;
-  std::uint64_t steps_seen = 0;
-  TimePoint steps_seen_at{};
+  EngineWatch engine_watch;
   RolloutId tried;
 
   // daemon_build.cc: bottom-up.
@@ -130,7 +130,8 @@ struct Daemon::Parts {
   void on_group(std::unique_ptr<Group> group);
   void on_evaluated(FinishedRollout finished);
   void evaluate(PolicyVersion version, std::function<void()> done);
-  void on_update(const UpdateReport& report, const coordinator::PhaseSeconds& seconds, const std::vector<GroupId>& groups);
+  void on_update(const UpdateReport& report, const coordinator::PhaseSeconds& seconds,
+                 const std::vector<GroupId>& groups);
   void on_checkpoint(PolicyVersion version, const Result<std::string>& saved);
   void on_done();
   void fail(const std::string& reason);
@@ -146,5 +147,6 @@ struct Daemon::Parts {
   void on_signal();
   void finish_update();
   void stop();                           // top-down, once
+  void flush_journal();
 };
 }  // namespace corisco::app

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <future>
 
+#include "app/grammar_filter.h"
 #include "app/stop_filter.h"
 #include "app/train_batch.h"
 #include "corisco/base/clock.h"
@@ -32,7 +33,7 @@ struct Closing : std::exception {};
 
 gateway::GenerateDelta to_gateway(engine::EngineDelta delta) {
   gateway::GenerateDelta out{delta.id, std::move(delta.tokens), {}, delta.finish, std::move(delta.error),
-                             delta.num_reused_prompt_tokens};
+                             delta.num_reused_prompt_tokens, std::move(delta.routed_experts)};
   for (const auto& alternatives : delta.top_logprobs) {
     auto& list = out.top_logprobs.emplace_back();
     for (const auto& each : alternatives) list.push_back({each.id, each.logprob});
@@ -77,7 +78,8 @@ Result<DeviceFacts> DeviceThread::load() {
   decoder_ = std::move(decoder).value();
   DeviceFacts facts;
   facts.end_ids = model::end_ids(*decoder_);
-  CORISCO_TRY(engine_, engine::Engine::create(*decoder_, config.engine, facts.end_ids));
+  const bool records_routing = options_.has_trainer && config.trainer.replay_routing;
+  CORISCO_TRY(engine_, engine::Engine::create(*decoder_, config.engine, facts.end_ids, records_routing));
   if (options_.has_trainer) {
     facts.seconds_per_token = model::seconds_per_token(*decoder_);
     CORISCO_TRY(trainer_, trainer::Trainer::create(*decoder_, config.trainer, config.run.updates));
@@ -186,7 +188,8 @@ Result<void> DeviceThread::submit(gateway::GenerateRequest request, OnDelta on_d
   native.queue_order = request.queue_order;
   native.prompt_ids = std::move(request.prompt_ids);
   if (!request.sampling.stop_strings.empty())
-    native.filter = make_stop_filter(options_.tokenizer, request.sampling.stop_strings);
+    native.filter = make_stop_filter(options_.tokenizer, request.sampling.stop_strings, request.sampling.min_tokens);
+  if (request.grammar) native.filter = make_grammar_filter(std::move(request.grammar), std::move(native.filter));
   native.sampling = std::move(request.sampling);
   auto shared = std::make_shared<engine::EngineRequest>(std::move(native));
   post([this, shared] { engine_->add(std::move(*shared)); });

@@ -8,7 +8,8 @@ std::size_t bytes_of(const std::vector<Call>& calls) {
   std::size_t bytes = 0;
   for (const auto& call : calls) {
     bytes += sizeof(Call) + call.prompt_ids.num_own() * sizeof(TokenId) + call.tokens.size() * sizeof(SampledToken) +
-             call.request_json.num_own() + call.reply_text.size();
+             call.request_json.num_own() + call.reply_text.size() +
+             call.routed_experts.size() * sizeof(call.routed_experts[0]);
   }
   return bytes;
 }

@@ -64,6 +64,8 @@ metrics::Fields to_fields(const UpdateLine& line) {
           {"kl_reference", r.kl_reference},
           {"mismatch_mean", r.mismatch_mean},
           {"mismatch_max", r.mismatch_max},
+          {"rerouted_share", r.rerouted_share},
+          {"unreplayed_rows", whole(r.num_unreplayed_rows)},
           {"policy_age_mean", r.policy_age_mean},
           {"policy_age_max", r.policy_age_max},
           {"undelivered_share", r.undelivered_share},

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "app/harness_files.h"
 #include "corisco/base/clock.h"
 #include "corisco/base/files.h"
 #include "corisco/base/json.h"
@@ -101,6 +102,20 @@ void compare_hash(const Json& manifest, const char* field, const char* what, con
     changes.push_back({what, cat("SHA-256 ", was), cat("SHA-256 ", now), false});
 }
 
+// Of files that the config names then and now; that it names others is a difference of the config.
+void compare_harness_files(const Json& manifest, const config::Config& config, std::vector<Change>& changes) {
+  const auto before = manifest.value("harness_files", Json::object());
+  const auto now = harness_files(config);
+  for (const auto& [key, file] : now.items()) {
+    const auto was = before.find(key);
+    const auto hash = was == before.end() ? kMissingFile : was->value("sha256", kMissingFile);
+    const auto is = file["sha256"].get<std::string>();
+    if (hash == kMissingFile || hash == is) continue;
+    const auto name = file["file"].get<std::string>();
+    changes.push_back({cat("harness file ", name), cat("SHA-256 ", hash), cat("SHA-256 ", is), false});
+  }
+}
+
 Result<void> keep(const RunFolder& folder, const config::Config& config, const std::string& tasks_sha256,
                   const std::string& heldout_sha256, const std::vector<Change>& changes) {
   const std::string path = folder.path + "/manifest.json";
@@ -111,6 +126,7 @@ Result<void> keep(const RunFolder& folder, const config::Config& config, const s
   manifest["config_sha256"] = files::sha256(config::to_yaml(config));
   manifest["tasks_sha256"] = tasks_sha256;
   manifest["heldout_sha256"] = heldout_sha256;
+  manifest["harness_files"] = harness_files(config);
   manifest["model_path"] = config.model.path;
   manifest["model_files"] = model_files(config.model.path);
   manifest["changes"].push_back({{"unix_seconds", real_clock().unix_seconds()}, {"changed", listed}});
@@ -155,6 +171,7 @@ std::vector<Change> changes_of(const RunFolder& folder, const config::Config& co
   compare_config(folder.path, config, changes);
   compare_hash(manifest, "tasks_sha256", "tasks", tasks_sha256, changes);
   compare_hash(manifest, "heldout_sha256", "held-out tasks", heldout_sha256, changes);
+  compare_harness_files(manifest, config, changes);
   if (const auto same = check_model_files(folder.path, config.model.path); !same.ok())
     changes.push_back({"model", "as manifest.json lists it", same.error().message, false});
   return changes;

@@ -11,7 +11,8 @@
 namespace corisco::app {
 // One thing that is not as it was.
 struct Change {
-  std::string what;                      // a key of the config, or "tasks", "model", "config.yaml"
+  std::string what;                      // a key of the config, or "tasks", "model", "config.yaml",
+                                         // "harness file agent.py"
   std::string was, is;
   bool is_free = false;                  // has no part in what the run computes
 };

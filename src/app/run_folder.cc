@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "app/harness_files.h"
 #include "app/version.h"
 #include "corisco/base/clock.h"
 #include "corisco/base/files.h"
@@ -77,7 +78,8 @@ Result<RunFolder> open_run_folder(const config::Run& run, bool resume) {
   std::error_code error;
   fs::create_directories(folder.checkpoints(), error);
   fs::create_directories(folder.path + "/rollouts", error);
-  if (error) return Error{Code::unavailable, cat("could not make the run's folder ", folder.path, ": ", error.message())};
+  if (error)
+    return Error{Code::unavailable, cat("could not make the run's folder ", folder.path, ": ", error.message())};
   fs::permissions(folder.path + "/rollouts", fs::perms::owner_all, error);
   return folder;
 }
@@ -115,6 +117,7 @@ Result<void> write_manifest(const RunFolder& folder, const config::Config& confi
       {"config_sha256", files::sha256(config::to_yaml(config))},
       {"tasks_sha256", tasks_sha256},
       {"heldout_sha256", heldout_sha256},
+      {"harness_files", harness_files(config)},
       {"model_path", config.model.path},
       {"model_files", model_files(config.model.path)},
       {"packages", {{"libtorch", kTorchVersion}, {"compiler", kCompiler}}},

@@ -49,40 +49,62 @@ Result<void> ScriptedDevice::submit(gateway::GenerateRequest request, OnDelta on
   if (sequences_.size() >= sequences_max(limits)) return queue_is_full(limits);
   sequences_[request.id].on_delta = std::move(on_delta);
   const auto max_tokens = request.sampling.max_tokens;
-  if (request.prompt_ids.size() <= kPromptTokensOnIoMax) {
+  if (request.prompt_ids.size() <= kPromptTokensOnIoMax && !request.grammar) {
     asio::post(*options_.io, [this, id = request.id, max_tokens, prompt_ids = std::move(request.prompt_ids)] {
       begin(id, max_tokens, read(prompt_ids));
     });
     return {};
   }
-  asio::post(reader_, [this, id = request.id, max_tokens, prompt_ids = std::move(request.prompt_ids)] {
+  asio::post(reader_, [this, id = request.id, max_tokens, grammar = std::move(request.grammar),
+                       prompt_ids = std::move(request.prompt_ids)] {
     auto reply = read(prompt_ids);
+    if (reply.ok() && grammar) reply = obeying(*grammar, std::move(reply).value());
     asio::post(*options_.io, [this, id, max_tokens, reply = std::move(reply)] { begin(id, max_tokens, reply); });
   });
   return {};
 }
 
-std::optional<std::vector<TokenId>> ScriptedDevice::read(const std::vector<TokenId>& prompt_ids) const {
+Result<std::vector<TokenId>> ScriptedDevice::read(const std::vector<TokenId>& prompt_ids) const {
   const auto* reply = script_.reply_to_all();
   if (reply == nullptr) reply = script_.reply_to(options_.tokenizer->decode(prompt_ids, true));
-  if (reply == nullptr) return std::nullopt;
+  if (reply == nullptr)
+    return Error{Code::invalid_argument, cat("no rule of ", options_.config->engine.script, " matches this prompt")};
   auto tokens = *reply;
   tokens.push_back(facts_.end_ids.front());
   return tokens;
 }
 
-void ScriptedDevice::begin(RequestId id, std::uint32_t max_tokens, std::optional<std::vector<TokenId>> reply) {
+// A script says what it says: where that is not in the grammar, the request fails. It ends where the grammar
+// is complete, as a model's reply does.
+Result<std::vector<TokenId>> ScriptedDevice::obeying(const text::Grammar& grammar, std::vector<TokenId> reply) const {
+  CORISCO_TRY(const auto matcher, grammar.start());
+  bool is_obeyed = true;
+  for (std::size_t i = 0; i + 1 < reply.size() && is_obeyed; ++i) {
+    is_obeyed = matcher->consume(reply[i]).ok();
+    if (is_obeyed && matcher->is_complete()) reply.resize(i + 1);
+  }
+  if (is_obeyed && !matcher->is_complete()) {
+    CORISCO_TRY(is_obeyed, matcher->may_end());
+  }
+  if (is_obeyed) return reply;
+  return Error{Code::invalid_argument,
+               cat("the reply of ", options_.config->engine.script, " to this prompt is not in the form that the "
+                   "request demands (response_format, tool_choice, strict tools)")};
+}
+
+void ScriptedDevice::begin(RequestId id, std::uint32_t max_tokens, Result<std::vector<TokenId>> reply) {
   const auto found = sequences_.find(id);
   if (found == sequences_.end()) return;   // cancelled meanwhile
   auto& sequence = found->second;
-  if (!reply) {
+  if (!reply.ok()) {
     const auto on_delta = std::move(sequence.on_delta);
     sequences_.erase(found);
-    gateway::GenerateDelta failed{id, {}, {}, {}, {}, 0};
-    failed.error = Error{Code::invalid_argument, cat("no rule of ", options_.config->engine.script, " matches this prompt")};
+    gateway::GenerateDelta failed;
+    failed.id = id;
+    failed.error = reply.error();
     return on_delta(std::move(failed));
   }
-  sequence.tokens = std::move(*reply);
+  sequence.tokens = std::move(reply).value();
   sequence.is_cut = sequence.tokens.size() > max_tokens;
   if (sequence.is_cut) sequence.tokens.resize(max_tokens);
   sequence.has_reply = true;
@@ -120,7 +142,8 @@ void ScriptedDevice::advance(RequestId id, std::size_t num_tokens) {
   const auto found = sequences_.find(id);
   if (found == sequences_.end()) return;   // cancelled by another's delta
   auto& sequence = found->second;
-  gateway::GenerateDelta delta{id, {}, {}, {}, {}, 0};
+  gateway::GenerateDelta delta;
+  delta.id = id;
   const auto end = std::min(sequence.next + num_tokens, sequence.tokens.size());
   for (; sequence.next < end; ++sequence.next) delta.tokens.push_back({sequence.tokens[sequence.next], 0, 0, {}});
   num_sampled_ += delta.tokens.size();
@@ -153,6 +176,8 @@ void ScriptedDevice::publish(std::function<void(UpdateReport)>) {
 }
 
 void ScriptedDevice::save(std::function<void(Result<std::string>)> saved) {
-  asio::post(*options_.io, [saved = std::move(saved)] { saved(Error{Code::invalid_argument, "a script has no weights to save"}); });
+  asio::post(*options_.io, [saved = std::move(saved)] {
+    saved(Error{Code::invalid_argument, "a script has no weights to save"});
+  });
 }
 }  // namespace corisco::app

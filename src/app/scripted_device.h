@@ -1,16 +1,17 @@
 // A script in the model's place: the tokens of its rules' replies go the same way as sampled ones,
 // through recording, parsing and streaming. For harnesses, protocol tests and benchmarks of the
-// gateway; never trained. Io thread, but for long prompts, which are read on a thread of its own.
+// gateway; never trained. Io thread, but for long prompts and replies that must obey a grammar, which are
+// read on a thread of its own.
 #pragma once
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <map>
-#include <optional>
 #include <string>
 
 #include "app/model_device.h"
 #include "app/script.h"
 #include "corisco/base/clock.h"
+#include "corisco/text/grammar.h"
 
 namespace corisco::app {
 class ScriptedDevice final : public ModelDevice {
@@ -46,8 +47,9 @@ class ScriptedDevice final : public ModelDevice {
     bool is_cut = false;                 // by its max_tokens
     bool has_reply = false;              // its prompt has been read
   };
-  std::optional<std::vector<TokenId>> read(const std::vector<TokenId>& prompt_ids) const;
-  void begin(RequestId id, std::uint32_t max_tokens, std::optional<std::vector<TokenId>> reply);
+  Result<std::vector<TokenId>> read(const std::vector<TokenId>& prompt_ids) const;
+  Result<std::vector<TokenId>> obeying(const text::Grammar& grammar, std::vector<TokenId> reply) const;
+  void begin(RequestId id, std::uint32_t max_tokens, Result<std::vector<TokenId>> reply);
   void step();                           // of all sequences
   void step_later();
   // Takes the sequence off when it ends.

@@ -5,6 +5,7 @@
 #include "config/expand.h"
 #include "config/templates.h"
 #include "corisco/base/strings.h"
+#include "corisco/base/url.h"
 #include "corisco/config/load.h"
 
 namespace corisco::config {
@@ -45,8 +46,8 @@ void check_harness(const Check& check) {
   const bool has_command = !harness.command.empty(), has_python = !harness.python.empty();
   const bool has_preset = harness.preset != "none";
   if (has_preset && (has_command || has_python || harness.external)) {
-    check.report("rollouts.harness.preset", cat(harness.preset, " is given together with a command, a python function or "
-                                                "external: true; leave one out"));
+    check.report("rollouts.harness.preset", cat(harness.preset, " is given together with a command, a python "
+                                                "function or external: true; leave one out"));
   }
   if (!has_preset && harness.prompt != Harness{}.prompt) {
     check.report("rollouts.harness.prompt", "has no effect without rollouts.harness.preset");
@@ -151,7 +152,12 @@ void check_script(const Check& check) {
     check.report("engine.script_tokens_per_second", "has no effect without engine.script");
   }
   if (!engine.script.empty() && check.trains()) {
-    check.report("engine.script", "answers in the model's place and cannot be trained: set run.updates to 0, or leave it out");
+    check.report("engine.script",
+                 "answers in the model's place and cannot be trained: set run.updates to 0, or leave it out");
+  }
+  if (!engine.script.empty() && check.config.trainer.replay_routing) {
+    check.report("trainer.replay_routing",
+                 "needs a model with experts, and engine.script answers in its place: turn it off");
   }
 }
 
@@ -185,6 +191,20 @@ void check_tls(const Check& check) {
                cat("is required with gateway.", has_certificate ? "tls_certificate" : "tls_private_key"));
 }
 
+// gpt-oss writes calls and reasoning in channels, which one parser reads.
+void check_parsers(const Check& check) {
+  const Gateway& gateway = check.config.gateway;
+  const auto& calls = gateway.tool_parser;
+  const auto& reasoning = gateway.reasoning_parser;
+  if (reasoning == "openai" && calls != "auto" && calls != "none" && calls != "openai") {
+    check.report("gateway.reasoning_parser",
+                 cat("openai does not go with gateway.tool_parser: ", calls, "; leave one of them auto"));
+  }
+  if (calls == "openai" && reasoning == "think") {
+    check.report("gateway.reasoning_parser", "think does not go with gateway.tool_parser: openai; leave it auto");
+  }
+}
+
 void check_browsers(const Check& check) {
   for (const auto& host : check.config.gateway.hosts) {
     if (!host.empty() && host.find_first_of("/*@ ") == std::string::npos) continue;
@@ -198,6 +218,35 @@ void check_browsers(const Check& check) {
     check.report("gateway.cors_origins",
                  cat("\"", origin, "\" is not a web page's origin such as https://name:8443, without a path"));
   }
+}
+
+// Each name has one role.
+void check_model_names(const Check& check) {
+  constexpr const char* kEmptyName = "holds an empty name: that is a request without one, the policy's";
+  const Gateway& gateway = check.config.gateway;
+  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  for (const auto& name : gateway.frozen_names) {
+    if (name.empty()) check.report("gateway.frozen_names", kEmptyName);
+    if (has(gateway.model_names, name))
+      check.report("gateway.frozen_names",
+                   cat("\"", name, "\" is in gateway.model_names too, as the policy; leave one out"));
+  }
+  for (const auto& [name, text] : gateway.upstream_urls) {
+    if (name.empty()) check.report("gateway.upstream_urls", kEmptyName);
+    const bool is_policy = has(gateway.model_names, name), is_frozen = has(gateway.frozen_names, name);
+    if (is_policy || is_frozen)
+      check.report("gateway.upstream_urls",
+                   cat("\"", name, "\" is in gateway.", is_policy ? "model_names" : "frozen_names",
+                       " too; leave one out"));
+    if (const auto url = parse_http_url(text); !url.ok()) check.report("gateway.upstream_urls", url.error().message);
+  }
+  if (!gateway.upstream_key.empty() && gateway.upstream_urls.empty())
+    check.report("gateway.upstream_key", "has no effect without gateway.upstream_urls");
+  const auto is_printable = [](char c) { return c > ' ' && c < '\x7f'; };
+  if (!std::all_of(gateway.upstream_key.begin(), gateway.upstream_key.end(), is_printable))
+    check.report("gateway.upstream_key", "holds a blank, a line's end or another character that no header can carry");
 }
 }  // namespace
 
@@ -213,6 +262,8 @@ void check_together(const Config& config, std::vector<Problem>& problems) {
   check_trainer(check);
   check_listen(check);
   check_tls(check);
+  check_parsers(check);
   check_browsers(check);
+  check_model_names(check);
 }
 }  // namespace corisco::config

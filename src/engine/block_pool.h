@@ -49,6 +49,8 @@ class BlockPool {
   // The used block holds these block_tokens ids behind the prefix parent. When another block
   // holds the same already, that one stays the recorded one. Returns the prefix's id.
   PrefixId record(BlockIndex block, PrefixId parent, std::span<const TokenId> ids);
+  // The one that a recorded block ends; 0 of another.
+  PrefixId prefix_of(BlockIndex block) const { return blocks_.at(block).prefix; }
   // Forgets every recorded prefix: what is computed from now on belongs to this version.
   void start_version(PolicyVersion version);
 

@@ -10,9 +10,33 @@
 #include "engine/batch_engine.h"
 
 namespace corisco::engine {
-Result<Limits> make_limits(const model::Decoder& decoder, const config::Engine& options) {
-  const std::int64_t block_bytes = decoder.kv_bytes_per_token() * options.block_tokens;
-  const std::int64_t memory_bytes = std::int64_t{options.kv_memory_mb} << 20;
+namespace {
+// A state for each running sequence and as many that are kept, in at most half of the memory; fewer slots let
+// fewer sequences run.
+Result<std::uint32_t> state_slots(const model::Decoder& decoder, const config::Engine& options) {
+  const std::int64_t state_bytes = decoder.state_bytes();
+  if (state_bytes == 0) return std::uint32_t{0};
+  const std::int64_t wanted = std::int64_t{options.sequences_max} * (options.share_prefixes ? 2 : 1);
+  const std::int64_t half = (std::int64_t{options.kv_memory_mb} << 20) / 2;
+  const std::int64_t slots = std::min(wanted, half / state_bytes);
+  if (slots < 1)
+    return Error{Code::invalid_argument,
+                 cat("engine.kv_memory_mb: ", options.kv_memory_mb, " MB; half of it holds no sequence's state in the "
+                     "recurrent layers (", state_bytes, " bytes): raise it")};
+  if (slots < options.sequences_max)
+    log::warn(cat("engine.kv_memory_mb holds the states of ", slots, " sequences at a time instead of ",
+                  options.sequences_max, " (engine.sequences_max)"));
+  return static_cast<std::uint32_t>(slots);
+}
+}  // namespace
+
+Result<Limits> make_limits(const model::Decoder& decoder, const config::Engine& options, bool records_routing) {
+  CORISCO_TRY(const std::uint32_t num_states, state_slots(decoder, options));
+  const auto expert_bytes = static_cast<std::int64_t>(sizeof(model::ExpertId)) * decoder.config().experts_per_row();
+  const std::int64_t block_bytes =
+      (decoder.kv_bytes_per_token() + (records_routing ? expert_bytes : 0)) * options.block_tokens;
+  const std::int64_t memory_bytes =
+      (std::int64_t{options.kv_memory_mb} << 20) - num_states * decoder.state_bytes();
   const std::int64_t rows_max = std::numeric_limits<std::int32_t>::max();
   const std::int64_t model_max = decoder.config().max_position;
   // What running sequences can fill at most, and as much again for prefixes that are kept.
@@ -38,14 +62,17 @@ Result<Limits> make_limits(const model::Decoder& decoder, const config::Engine& 
   if (context < model_max && options.context_tokens_max == 0)
     log::warn(cat("engine.kv_memory_mb holds ", cache_tokens, " tokens: the context window is ",
                   context, " instead of the model's ", model_max));
-  return Limits{static_cast<std::uint32_t>(num_blocks), static_cast<std::uint32_t>(context)};
+  return Limits{static_cast<std::uint32_t>(num_blocks), static_cast<std::uint32_t>(context), num_states};
 }
 
 Result<std::unique_ptr<Engine>> Engine::create(model::Decoder& decoder,
                                                const config::Engine& options,
-                                               std::vector<TokenId> end_ids) {
-  CORISCO_TRY(const Limits limits, make_limits(decoder, options));
+                                               std::vector<TokenId> end_ids, bool records_routing) {
+  if (records_routing && decoder.config().experts_per_row() == 0)
+    return Error{Code::invalid_argument,
+                 "trainer.replay_routing: the model has no experts, so there is no routing to replay: turn it off"};
+  CORISCO_TRY(const Limits limits, make_limits(decoder, options, records_routing));
   return std::unique_ptr<Engine>(
-      std::make_unique<BatchEngine>(decoder, options, limits, std::move(end_ids)));
+      std::make_unique<BatchEngine>(decoder, options, limits, std::move(end_ids), records_routing));
 }
 }  // namespace corisco::engine

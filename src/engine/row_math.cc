@@ -6,7 +6,9 @@
 #include <bit>
 #include <cmath>
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+// The loader chooses before a sanitizer is ready.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__) && \
+    !defined(__SANITIZE_ADDRESS__)
 #define CORISCO_PER_CPU __attribute__((target_clones("avx2", "default")))
 #else
 #define CORISCO_PER_CPU

@@ -28,9 +28,11 @@ Result<std::vector<DrawnToken>> Runner::run(StepInput input,
 
 std::vector<DrawnToken> Runner::forward(StepInput& input, std::span<const DrawRequest> requests) {
   const at::NoGradGuard no_grad;
-  if (cache_.keys.empty()) cache_ = decoder_.make_kv_store(kv_rows_);
+  if (cache_.keys.empty()) cache_ = decoder_.make_kv_store(kv_rows_, num_states_);
+  for (const auto& copy : input.resumes) cache_.copy_state(copy.from, copy.to);
   input.forward.cache = &cache_;
   at::Tensor hidden = decoder_.hidden(input.forward);                       // [T, H]
+  for (const auto& copy : input.saves) cache_.copy_state(copy.from, copy.to);
   if (requests.empty()) return {};
   if (input.logit_rows.size() < input.forward.token_ids.size()) {
     const auto num_rows = static_cast<std::int64_t>(input.logit_rows.size());

@@ -13,8 +13,9 @@
 namespace corisco::engine {
 class Runner {
  public:
-  // decoder outlives the runner. kv_rows: tokens that the cache holds.
-  Runner(model::Decoder& decoder, std::int64_t kv_rows) : decoder_(decoder), kv_rows_(kv_rows) {}
+  // decoder outlives the runner. kv_rows: tokens that the cache holds; num_states: slots for states.
+  Runner(model::Decoder& decoder, std::int64_t kv_rows, std::int64_t num_states = 0)
+      : decoder_(decoder), kv_rows_(kv_rows), num_states_(num_states) {}
 
   // requests: one per logit row of the input. An error is a failure of the device, after which
   // nothing that the step computed is known to be in the cache.
@@ -25,7 +26,7 @@ class Runner {
   std::vector<DrawnToken> forward(StepInput& input, std::span<const DrawRequest> requests);
 
   model::Decoder& decoder_;
-  const std::int64_t kv_rows_;
+  const std::int64_t kv_rows_, num_states_;
   model::KvStore cache_;
 };
 }  // namespace corisco::engine

@@ -1,4 +1,4 @@
-// One row: scan, weights, one uniform number, and the place where the cumulative sum passes it.
+// One row: scan, changes, weights, one uniform number, and the place where the cumulative sum passes it.
 #include "engine/sampler.h"
 
 #include <algorithm>
@@ -17,6 +17,15 @@ struct Scratch {
       : weights(static_cast<std::size_t>(vocabulary)),
         block_sums(static_cast<std::size_t>(sum_blocks(vocabulary))) {}
   std::vector<float> weights, block_sums;
+  std::vector<float> changed;            // a copy of the row, if something changes it
+};
+
+// One row as the model made it, and as it is drawn from: the same unless something is asked for.
+struct Row {
+  const float* raw = nullptr;
+  const float* drawn = nullptr;
+  std::int64_t vocabulary = 0;
+  float maximum = 0;                     // of drawn
 };
 
 // The first i at which the sum of weights[ids[0..i]] exceeds target; rounding may leave a rest,
@@ -57,27 +66,36 @@ TokenId find_in_row(const Scratch& scratch, double target) {
   return last;
 }
 
-void draw_at_temperature(DrawnToken& drawn, const float* row, std::int64_t vocabulary,
-                         const DrawRequest& request, float maximum, Scratch& scratch) {
+void draw_at_temperature(DrawnToken& drawn, const Row& row, const DrawRequest& request, Scratch& scratch) {
   const SamplingParams& params = *request.sampling;
-  const double total = exp_weights(row, vocabulary, maximum, params.temperature,
-                                   scratch.weights.data(), scratch.block_sums.data());
+  const auto* weights = scratch.weights.data();
+  double mass = exp_weights(row.drawn, row.vocabulary, row.maximum, params.temperature, scratch.weights.data(),
+                            scratch.block_sums.data());
   const double u = uniform(params.key, request.position);
+  bool is_whole = row.drawn == row.raw;
   if (!truncates(params)) {
-    drawn.id = find_in_row(scratch, u * total);
-    drawn.sampled_logprob = model::token_logprob(row, vocabulary, drawn.id, params.temperature);
-    drawn.drawn_logprob = drawn.sampled_logprob;
-    return;
+    drawn.id = find_in_row(scratch, u * mass);
+  } else {
+    const auto kept = keep_candidates(params, row.drawn, weights, row.vocabulary, mass);
+    is_whole = is_whole && kept.size() == static_cast<std::size_t>(row.vocabulary);
+    mass = 0;
+    for (const TokenId id : kept) mass += weights[id];
+    drawn.id = find_in(kept, weights, u * mass);
   }
-  const auto kept = keep_candidates(params, row, scratch.weights.data(), vocabulary, total);
-  double mass = 0;
-  for (const TokenId id : kept) mass += scratch.weights[id];
-  drawn.id = find_in(kept, scratch.weights.data(), u * mass);
-  drawn.sampled_logprob = model::token_logprob(row, vocabulary, drawn.id, params.temperature);
-  const double scaled = (static_cast<double>(row[drawn.id]) - maximum) / params.temperature;
-  drawn.drawn_logprob = kept.size() == static_cast<std::size_t>(vocabulary)
-                            ? drawn.sampled_logprob
-                            : static_cast<float>(scaled - std::log(mass));
+  drawn.sampled_logprob = model::token_logprob(row.raw, row.vocabulary, drawn.id, params.temperature);
+  const double scaled = (static_cast<double>(row.drawn[drawn.id]) - row.maximum) / params.temperature;
+  drawn.drawn_logprob = is_whole ? drawn.sampled_logprob : static_cast<float>(scaled - std::log(mass));
+}
+
+// The most probable token, of several the lowest; logprobs at temperature 1, without truncation.
+void take_most_probable(DrawnToken& drawn, const Row& row, Scratch& scratch) {
+  drawn.id = static_cast<TokenId>(std::find(row.drawn, row.drawn + row.vocabulary, row.maximum) - row.drawn);
+  drawn.sampled_logprob = model::token_logprob(row.raw, row.vocabulary, drawn.id, 1.0F);
+  drawn.drawn_logprob = drawn.sampled_logprob;
+  if (row.drawn == row.raw) return;
+  const double mass = exp_weights(row.drawn, row.vocabulary, row.maximum, 1.0F, scratch.weights.data(),
+                                  scratch.block_sums.data());
+  drawn.drawn_logprob = static_cast<float>(-std::log(mass));
 }
 
 // Differences to the drawn token's logit spare a pass over the row for each alternative.
@@ -89,21 +107,28 @@ void add_top(DrawnToken& drawn, const float* row, std::int64_t vocabulary, std::
   }
 }
 
-DrawnToken draw_row(const float* row, std::int64_t vocabulary, const DrawRequest& request,
+Row change(Row row, const DrawRequest& request, Scratch& scratch) {
+  scratch.changed.assign(row.raw, row.raw + row.vocabulary);
+  change_logits(request, scratch.changed);
+  row.drawn = scratch.changed.data();
+  row.maximum = scan_row(row.drawn, row.vocabulary).maximum;
+  return row;
+}
+
+DrawnToken draw_row(const float* logits, std::int64_t vocabulary, const DrawRequest& request,
                     Scratch& scratch) {
   DrawnToken drawn;
-  const RowScan scan = scan_row(row, vocabulary);
-  if (!scan.is_finite) return drawn;
-  drawn.is_finite = true;
+  const RowScan scan = scan_row(logits, vocabulary);
+  drawn.is_finite = scan.is_finite;
+  if (!drawn.is_finite) return drawn;
+  Row row{logits, logits, vocabulary, scan.maximum};
+  if (changes_logits(request)) row = change(row, request, scratch);
+  drawn.has_choice = std::isfinite(row.maximum);
+  if (!drawn.has_choice) return drawn;
   const bool is_greedy = request.sampling->temperature < kGreedyBelow;
-  if (is_greedy) {
-    drawn.id = static_cast<TokenId>(std::find(row, row + vocabulary, scan.maximum) - row);
-    drawn.sampled_logprob = model::token_logprob(row, vocabulary, drawn.id, 1.0F);
-    drawn.drawn_logprob = drawn.sampled_logprob;
-  } else {
-    draw_at_temperature(drawn, row, vocabulary, request, scan.maximum, scratch);
-  }
-  add_top(drawn, row, vocabulary, request.sampling->top_logprobs,
+  if (is_greedy) take_most_probable(drawn, row, scratch);
+  else draw_at_temperature(drawn, row, request, scratch);
+  add_top(drawn, logits, vocabulary, request.sampling->top_logprobs,
           is_greedy ? 1.0F : request.sampling->temperature);
   return drawn;
 }

@@ -2,12 +2,14 @@
 // Owned by the scheduler; the device loop reads it between schedule() and update().
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "corisco/base/id.h"
 #include "corisco/types/call.h"
 #include "engine/block_pool.h"
+#include "engine/state_pool.h"
 
 namespace corisco::engine {
 // (queue_order, arrival): who is admitted first, and who is preempted last.
@@ -25,6 +27,12 @@ struct Sequence {
   std::vector<BlockIndex> blocks;
   std::uint32_t num_recorded = 0;     // leading blocks that are recorded as a prefix
   PrefixId prefix = 0;                // that they make
+  // [i]: of the tokens up to the end of block i; kept up to date while it waits or computes its prompt.
+  std::vector<std::uint64_t> prefix_hashes;
+  // Of a decoder with recurrent layers, while it runs: the slot of its state after num_computed tokens, and the one
+  // that the step in progress copies that state to.
+  std::optional<StateSlot> state, saving;
+  PrefixId saved_reply = 0;           // that a state is kept of because of this sequence's reply
   bool was_admitted = false;          // before: a later admission recomputes
   std::uint32_t num_reused = 0;       // prompt tokens that its first admission found in blocks
 

@@ -35,14 +35,22 @@ void add_row(model::ForwardInput& forward, const Sequence& sequence, std::uint32
   forward.positions.push_back(position);
   forward.slots.push_back(slot);
 }
+void add_state(StepInput& input, const ScheduledRow& row) {
+  if (!row.sequence->state) return;
+  const StateSlot own = *row.sequence->state;
+  input.forward.states.insert(input.forward.states.end(), row.num_tokens, own);
+  if (row.saves_to) input.saves.push_back({own, *row.saves_to});
+}
 }  // namespace
 
 StepInput make_step_input(const ScheduledStep& step, std::uint32_t block_tokens) {
   StepInput input;
+  input.resumes = step.resumes;
   for (const auto& row : step.rows) {
     const auto runs = cache_runs(*row.sequence, block_tokens);
     for (std::uint32_t i = 0; i < row.num_tokens; ++i)
       add_row(input.forward, *row.sequence, row.first + i, runs);
+    add_state(input, row);
     if (row.draws)
       input.logit_rows.push_back(static_cast<std::int64_t>(input.forward.token_ids.size()) - 1);
   }

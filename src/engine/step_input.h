@@ -11,6 +11,7 @@ namespace corisco::engine {
 struct StepInput {
   model::ForwardInput forward;             // cache is left for the caller
   std::vector<std::int64_t> logit_rows;    // of the forward's rows, one per row that draws
+  std::vector<StateCopy> resumes, saves;   // before and after the forward
 };
 
 // blocks [7 8 3], block_tokens 4, position 9 -> its keys are rows 28..35 and 12..13:

@@ -4,24 +4,14 @@
 #include "corisco/base/json.h"
 #include "gateway/anthropic_history.h"
 #include "gateway/anthropic_messages.h"
+#include "gateway/reply_form_fields.h"
 #include "gateway/request_fields.h"
 
 namespace corisco::gateway {
 namespace {
-bool is_free_choice(const Json& value) {
-  const auto type = value.is_object() ? value.find("type") : value.end();
-  return type != value.end() && (*type == "auto" || *type == "none");
-}
-bool is_without_format(const Json& value) {
-  return value.is_object() && (!value.contains("format") || value["format"].is_null());
-}
-
 // Each would change the result, and is not supported. Thinking and effort are the model's affair,
 // and context_management would only shorten what the client sends anyway: all three are ignored.
 constexpr std::array kUnsupported = {
-    Unsupported{"tool_choice", is_free_choice},
-    Unsupported{"output_config", is_without_format},
-    Unsupported{"output_format", is_empty_or_false},
     Unsupported{"mcp_servers", is_empty_or_false},
     Unsupported{"container", is_empty_or_false},
 };
@@ -51,6 +41,7 @@ std::optional<ApiError> read_tools(JsonFields& fields, const ChatLimits& limits,
   Json native = Json::array();
   if (auto error = add_native_tools(*tools, native)) return error;
   if (!native.empty()) request.tools_json = json_text(native);
+  for (const auto& tool : *tools) note_strict_tool(tool, request);
   request.num_tools_left_out = static_cast<std::uint32_t>(tools->size() - native.size());
   const auto* choice = fields.find("tool_choice");
   request.reads_tool_calls = choice == nullptr || !choice->is_object() || choice->value("type", Json()) != "none";
@@ -62,6 +53,8 @@ OrApiError<ChatRequest> read_request(JsonFields& fields, const ChatLimits& limit
   read_model(fields, request);
   if (auto error = read_conversation(fields, limits, request)) return std::move(*error);
   if (auto error = read_tools(fields, limits, request)) return std::move(*error);
+  read_anthropic_tool_choice(fields, request);
+  read_anthropic_form(fields, request);
   refuse_unsupported(fields, kUnsupported);
   read_template_kwargs(fields, request);
   // Anthropic insists on max_tokens; here the run has a value for who sends none.

@@ -1,31 +1,17 @@
 #include "corisco/gateway/attempts.h"
 
-#include <sys/random.h>
-
-#include <array>
 #include <utility>
 
 #include "corisco/base/assert.h"
 #include "corisco/base/files.h"
+#include "corisco/base/secret.h"
 #include "corisco/base/strings.h"
 #include "gateway/attempt_state.h"
 
 namespace corisco::gateway {
 namespace {
-// 160 bits from the kernel.
-std::string new_key() {
-  std::array<unsigned char, 20> bytes{};
-  const auto num_read = getrandom(bytes.data(), bytes.size(), 0);
-  CORISCO_ASSERT(num_read == static_cast<ssize_t>(bytes.size()), cat("getrandom gave ", num_read));
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string key = "cor-";
-  for (const auto byte : bytes) {
-    key += kDigits[byte >> 4];
-    key += kDigits[byte & 15];
-  }
-  return key;
+constexpr std::size_t kKeyBytes = 20;
 }
-}  // namespace
 
 Attempts::Attempts(const Clock& clock) : clock_(clock) {}
 Attempts::~Attempts() = default;
@@ -33,7 +19,7 @@ Attempts::~Attempts() = default;
 std::string Attempts::open(const AttemptOpening& opening) {
   auto state = std::make_shared<AttemptState>();
   state->opening = opening;
-  state->key = new_key();
+  state->key = "cor-" + new_secret(kKeyBytes);
   const bool is_new = by_attempt_.emplace(opening.attempt, state).second;
   CORISCO_ASSERT(is_new, cat("rollout ", opening.attempt.rollout, " attempt ", opening.attempt.attempt,
                              " is opened twice"));

@@ -1,20 +1,19 @@
 #include "gateway/call_ids.h"
 
-#include <sys/random.h>
+#include <utility>
 
-#include "corisco/base/assert.h"
 #include "corisco/base/files.h"
+#include "corisco/base/secret.h"
 #include "corisco/base/strings.h"
 
 namespace corisco::gateway {
-CallIds::CallIds() : secret_(32, '\0') {
-  const auto num_read = getrandom(secret_.data(), secret_.size(), 0);
-  CORISCO_ASSERT(num_read == static_cast<ssize_t>(secret_.size()), cat("getrandom gave ", num_read));
+namespace {
+constexpr std::size_t kSecretBytes = 32;
 }
 
-std::string CallIds::seed(const std::string& request_id, std::size_t choice) const {
-  return files::sha256(cat(secret_, request_id, "/", choice));
-}
+CallIds::CallIds(std::string secret) : secret_(secret.empty() ? new_secret(kSecretBytes) : std::move(secret)) {}
+
+std::string CallIds::seed(const std::string& name) const { return files::sha256(cat(secret_, name)); }
 
 std::string issued_call_id(const std::string& seed, int index, bool is_short) {
   const auto digest = files::sha256(cat(seed, "/", index));

@@ -1,15 +1,16 @@
 // The ids of tool calls that the gateway issues. Who has not seen one cannot guess it: they lead to stored
 // replies. Io thread.
 #pragma once
-#include <cstdint>
 #include <string>
 
 namespace corisco::gateway {
 class CallIds {
  public:
-  CallIds();                             // a secret of this process, from the kernel
-  // Of one choice: what its calls' ids are made of. Never shown.
-  std::string seed(const std::string& request_id, std::size_t choice) const;
+  // secret: the run's, so that a run which goes on issues the ids that it would have issued; templates may
+  // print them into prompts. Empty: one of this process, from the kernel.
+  explicit CallIds(std::string secret);
+  // Of one choice: what its calls' ids are made of. Never shown. name: differs between choices of requests.
+  std::string seed(const std::string& name) const;
 
  private:
   std::string secret_;

@@ -1,6 +1,6 @@
 // The stages of a chat call, in their order. Its attempt's caps: chat_call_caps.cc. A request that is sent
-// again: chat_call_retry.cc. The prompt and its choices: chat_call_plan.cc. What is recorded and how it ends:
-// chat_call_end.cc.
+// again: chat_call_retry.cc. The prompt and its choices: chat_call_plan.cc. What its reply must be:
+// chat_call_grammar.cc. What is recorded and how it ends: chat_call_end.cc.
 #include "gateway/chat_call.h"
 
 #include <algorithm>
@@ -13,14 +13,18 @@ namespace corisco::gateway {
 namespace asio = boost::asio;
 namespace {
 constexpr const char* kEventStream = "text/event-stream; charset=utf-8";
+
+Duration to_duration(double seconds) {
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+}
 }
 
 ChatCall::ChatCall(CallContext& context, const WireFormat& format, Caller caller, ReplyWriter& reply,
-                   bool has_retry_marks)
+                   RetryMarks marks)
     : context_(context), parts_(context.parts), format_(format), attempt_(std::move(caller.attempt)), reply_(reply),
       signal_(reply.peer().executor()), next_heartbeat_(real_clock().now() + parts_.silent_hold),
       started_unix_seconds_(parts_.clock->unix_seconds()), number_(context.next_request++),
-      has_retry_marks_(has_retry_marks) {
+      marks_(marks), given_up_from_(parts_.clock->now() + to_duration(marks.patience_seconds.value_or(0))) {
   if (attempt_) attempt_->running.emplace(number_, [this] { signal_.notify(); });
   reply_.peer().on_gone([this] { signal_.notify(); });
 }
@@ -67,14 +71,22 @@ asio::awaitable<ChatCall::Failure> ChatCall::parse(std::string body) {
   };
   auto parsed = co_await context_.worker.run(size, std::move(work));
   if (auto* error = std::get_if<ApiError>(&parsed.first)) co_return std::move(*error);
-  request_ = std::move(std::get<ChatRequest>(parsed.first));
   identity_ = std::move(parsed.second);
-  context_.metrics.tools_left_out.add(request_.num_tools_left_out);
-  if (auto unknown = unknown_model(parts_.config->gateway, request_.model)) co_return unknown;
-  const auto& model = request_.model.empty() ? parts_.model_name : request_.model;
-  wire_ = format_.start_reply({reply_.request_id(), model, started_unix_seconds_, parts_.tokenizer}, request_);
+  if (auto failure = take(std::move(std::get<ChatRequest>(parsed.first)))) co_return failure;
   if (auto failure = co_await recall_earlier(context_, request_, attempt_.get())) co_return failure;
   co_return interrupted();
+}
+
+// Who is asked, and in which form the reply goes.
+ChatCall::Failure ChatCall::take(ChatRequest request) {
+  request_ = std::move(request);
+  context_.metrics.tools_left_out.add(request_.num_tools_left_out);
+  if (auto unknown = unknown_model(parts_.config->gateway, request_.model)) return unknown;
+  request_.role = role_of(parts_.config->gateway, request_.model);
+  if (request_.role == ModelRole::upstream && !is_at_call_cap()) return not_passed_on();
+  const auto& model = request_.model.empty() ? parts_.model_name : request_.model;
+  wire_ = format_.start_reply({reply_.request_id(), model, started_unix_seconds_, parts_.tokenizer}, request_);
+  return std::nullopt;
 }
 
 asio::awaitable<ChatCall::Failure> ChatCall::pass_gate() {
@@ -105,6 +117,7 @@ ChatCall::Failure ChatCall::submit() {
     if (attempt_) request.queue_order = attempt_->opening.queue_order;
     request.prompt_ids = prompt_.ids;
     request.sampling = choices_[i].sampling;
+    request.grammar = grammar_;
     choices_[i].sequence = request.id;
     const auto submitted = parts_.generator->submit(
         std::move(request), [this, i](GenerateDelta delta) { on_delta(i, std::move(delta)); });
@@ -114,7 +127,8 @@ ChatCall::Failure ChatCall::submit() {
     return from_error(submitted.error());
   }
   // Only a prompt that was sampled from counts, so that a full queue changes no later draw.
-  if (!repeats_draw_) ++(attempt_ ? attempt_->prompts_seen[draw_->prompt] : context_.num_unseeded);
+  if (!repeats_draw_)
+    ++(attempt_ ? attempt_->conversations_of(request_).prompts_seen[draw_->prompt] : context_.num_unseeded);
   if (exchange_) exchange_->draw = draw_;
   return std::nullopt;
 }

@@ -27,8 +27,8 @@
 namespace corisco::gateway {
 class ChatCall {
  public:
-  // context, format and reply outlive it. has_retry_marks: its head says that it is sent again.
-  ChatCall(CallContext& context, const WireFormat& format, Caller caller, ReplyWriter& reply, bool has_retry_marks);
+  // context, format and reply outlive it.
+  ChatCall(CallContext& context, const WireFormat& format, Caller caller, ReplyWriter& reply, RetryMarks marks);
   ChatCall(const ChatCall&) = delete;
   ChatCall& operator=(const ChatCall&) = delete;
   ~ChatCall();
@@ -46,22 +46,26 @@ class ChatCall {
 
   boost::asio::awaitable<Failure> answer(std::string body);
   boost::asio::awaitable<Failure> parse(std::string body);
+  Failure take(ChatRequest request);
   boost::asio::awaitable<Failure> follow_earlier();
   void supersede(const Exchange& earlier);
   boost::asio::awaitable<Failure> repeat();
   void settle();
   std::shared_ptr<const KeptReply> keep_reply() const;
+  bool is_at_call_cap() const;
   bool admit();
   boost::asio::awaitable<Failure> keep_to_rate();
   boost::asio::awaitable<Failure> end_harness();
   boost::asio::awaitable<Failure> pass_gate();
   boost::asio::awaitable<Failure> prepare();
+  boost::asio::awaitable<Failure> make_grammar();
   void note_continuation();
   using Parsers = std::vector<std::unique_ptr<tool_calls::Parser>>;   // one per choice
   boost::asio::awaitable<Parsers> make_parsers(bool starts_in_reasoning);
   Failure plan_choices(Parsers parsers);
   void plan_draw();
-  void add_choice(std::unique_ptr<tool_calls::Parser> parser, SamplingParams sampling, const std::string& request_id);
+  std::string call_id_seed(std::uint32_t choice) const;
+  void add_choice(std::unique_ptr<tool_calls::Parser> parser, SamplingParams sampling, std::string call_id_seed);
   std::uint64_t key_of(std::uint32_t choice, bool uses_client_seed) const;
   Failure submit();
   void on_delta(std::uint32_t choice, GenerateDelta delta);
@@ -73,8 +77,15 @@ class ChatCall {
   boost::asio::awaitable<bool> send_last(const std::vector<ChoiceStream>& streams, Usage usage);
 
   Call make_call(std::uint32_t choice);
+  CallState state_of(const ChoiceStream& choice, bool is_side) const;
   SideCalls::Facts side_facts() const;
   boost::asio::awaitable<Failure> record(std::uint32_t choice);
+  void learn_from_recorded(std::uint32_t choice, CallId call, CallState state);
+  bool is_frozen() const { return request_.role == ModelRole::frozen; }
+  bool watches_models() const;
+  void note_model(CallId call, CallState state);
+  void note_side_calls(const std::vector<CallId>& side);
+  void settle_models();
   boost::asio::awaitable<void> abandon();
   boost::asio::awaitable<void> tell(ApiError error);
   void note_machine_error(const Error& error);
@@ -107,13 +118,16 @@ class ChatCall {
   ChatRequest request_;
   std::unique_ptr<ChatReply> wire_;          // from the parsed request on
   Prompt prompt_;
+  std::shared_ptr<const text::Grammar> grammar_;   // that the reply must obey; null: none
   std::vector<Choice> choices_;
+  std::vector<std::string> call_id_seeds_;   // by choice
   std::deque<std::pair<std::uint32_t, GenerateDelta>> deltas_;   // not yet taken
   std::string unsent_;                       // of the stream
   std::vector<CallId> recorded_;
   bool is_delivered_ = false;
 
-  const bool has_retry_marks_;
+  const RetryMarks marks_;
+  const TimePoint given_up_from_;            // its client waits as long, if it says how long it waits
   RequestIdentity identity_;
   std::optional<Attachment> earlier_;        // whose reply this call waits for, or repeats
   std::shared_ptr<Exchange> exchange_;       // of its own, from its sampling on until it is settled

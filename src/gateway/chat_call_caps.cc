@@ -12,16 +12,19 @@ constexpr std::uint32_t kFinalTurnsMax = 5;   // of an attempt
 constexpr const char* kFinalText = "The rollout's call limit is reached; stop here.";
 }  // namespace
 
+bool ChatCall::is_at_call_cap() const {
+  return attempt_ && attempt_->summary.num_calls >= parts_.config->gateway.calls_per_attempt_max;
+}
+
 // Counts the call. False: the attempt has none left.
 bool ChatCall::admit() {
   if (!attempt_) return true;
-  auto& summary = attempt_->summary;
-  if (summary.num_calls >= parts_.config->gateway.calls_per_attempt_max) {
-    summary.hit_call_cap = true;
+  if (is_at_call_cap()) {
+    attempt_->summary.hit_call_cap = true;
     return false;
   }
-  is_early_ = attempt_->side_calls.note_request(!request_.tools_json.empty());
-  ++summary.num_calls;
+  if (!is_frozen()) is_early_ = attempt_->side_calls.note_request(!request_.tools_json.empty());
+  ++attempt_->summary.num_calls;
   turn_ = attempt_->next_turn++;
   return true;
 }

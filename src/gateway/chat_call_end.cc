@@ -19,7 +19,7 @@ std::string shown_text(const ChoiceStream& choice) {
 }  // namespace
 
 Call ChatCall::make_call(std::uint32_t choice) {
-  const auto& from = choices_[choice];
+  auto& from = choices_[choice];
   Call call;
   call.id = context_.new_call();
   if (attempt_) call.attempt = attempt_->opening.attempt;
@@ -30,18 +30,24 @@ Call ChatCall::make_call(std::uint32_t choice) {
   call.tokens = from.stream.tokens();
   call.finish = from.stream.finish().value_or(FinishReason::aborted);
   call.temperature = from.sampling.temperature;
-  const bool is_side = attempt_ && attempt_->side_calls.is_side(side_facts());
+  const bool is_side = attempt_ && !is_frozen() && attempt_->side_calls.is_side(side_facts());
   if (is_side) context_.metrics.side_calls.add();
-  const bool is_trained_side = is_side && parts_.config->gateway.train_side_calls;
-  if (is_side && !is_trained_side) call.state = CallState::side;
-  if (call.finish == FinishReason::aborted) call.state = CallState::aborted;
+  call.state = state_of(from.stream, is_side);
+  const bool is_trained_kind = !is_frozen() && (!is_side || parts_.config->gateway.train_side_calls);
   call.is_trainable = attempt_ && attempt_->opening.mode == Mode::train && from.sampling.temperature > 0 &&
-                      is_side == is_trained_side;
+                      is_trained_kind;
+  if (call.is_trainable) call.routed_experts = from.stream.take_routed_experts();
   call.reply_text = from.stream.text();
   call.parse_errors = from.stream.parse_errors();
   context_.metrics.parse_errors.add(static_cast<double>(call.parse_errors.size()));
   call.started_unix_seconds = started_unix_seconds_;
   return call;
+}
+
+CallState ChatCall::state_of(const ChoiceStream& choice, bool is_side) const {
+  if (is_frozen()) return CallState::frozen;
+  if (choice.finish().value_or(FinishReason::aborted) == FinishReason::aborted) return CallState::aborted;
+  return is_side && !parts_.config->gateway.train_side_calls ? CallState::side : CallState::used;
 }
 
 SideCalls::Facts ChatCall::side_facts() const {
@@ -53,6 +59,7 @@ asio::awaitable<ChatCall::Failure> ChatCall::record(std::uint32_t choice) {
   if (earlier_) co_return std::nullopt;   // by the call that sampled it
   auto call = make_call(choice);
   const auto id = call.id;
+  const auto state = call.state;
   const auto result = co_await parts_.calls->record(std::move(call));
   if (!result.ok()) {
     log::error(cat("a call could not be recorded: ", result.error().message));
@@ -60,15 +67,21 @@ asio::awaitable<ChatCall::Failure> ChatCall::record(std::uint32_t choice) {
     co_return from_error(result.error());
   }
   recorded_.push_back(id);
-  if (attempt_)
-    attempt_->side_calls.note_reply(side_facts(), id, prompt_.tail_text, shown_text(choices_[choice].stream));
-  if (attempt_) remember_reply(context_, *attempt_, prompt_, request_, choices_[choice].stream, id);
+  if (attempt_) learn_from_recorded(choice, id, state);
   co_return std::nullopt;
 }
 
+// What later requests of the attempt are read by.
+void ChatCall::learn_from_recorded(std::uint32_t choice, CallId call, CallState state) {
+  const auto& stream = choices_[choice].stream;
+  if (!is_frozen()) attempt_->side_calls.note_reply(side_facts(), call, prompt_.tail_text, shown_text(stream));
+  note_model(call, state);
+  remember_reply(context_, *attempt_, prompt_, request_, stream, call);
+}
+
 asio::awaitable<ChatCall::Failure> ChatCall::deliver() {
-  if (attempt_) attempt_->summary.hit_context = false;
-  if (attempt_)
+  if (attempt_ && !is_frozen()) attempt_->summary.hit_context = false;
+  if (attempt_ && !is_frozen())
     attempt_->summary.hit_length = std::any_of(choices_.begin(), choices_.end(), [](const auto& choice) {
       return choice.stream.finish() == FinishReason::length;
     });
@@ -129,7 +142,8 @@ asio::awaitable<void> ChatCall::tell(ApiError error) {
 
 // The attempt is tried again rather than trained: it was not the policy's doing.
 void ChatCall::note_machine_error(const Error& error) {
-  const bool is_ours = error.code == Code::internal || error.code == Code::unavailable || error.code == Code::overloaded;
+  const bool is_ours = error.code == Code::internal || error.code == Code::unavailable ||
+                       error.code == Code::overloaded;
   if (attempt_ && is_ours) attempt_->summary.saw_engine_error = true;
 }
 
@@ -138,7 +152,7 @@ void ChatCall::mark_recorded() {
   const auto attempt = attempt_ ? attempt_->opening.attempt : AttemptKey{};
   for (const auto id : recorded_) {
     parts_.calls->mark_delivered(id, attempt, is_delivered_);
-    if (attempt_ && is_delivered_) attempt_->calls.note_delivered(id);
+    if (attempt_ && is_delivered_) attempt_->conversations_of(request_).calls.note_delivered(id);
     if (!is_delivered_) context_.metrics.undelivered.add();
   }
 }

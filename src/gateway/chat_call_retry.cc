@@ -16,9 +16,10 @@ namespace asio = boost::asio;
 asio::awaitable<ChatCall::Failure> ChatCall::follow_earlier() {
   if (!attempt_) co_return std::nullopt;
   auto& retries = attempt_->retries;
-  while (const auto earlier = retries.find(identity_, has_retry_marks_)) {
+  while (const auto earlier = retries.find(identity_, marks_.is_retry, parts_.clock->now())) {
     const bool waits = earlier->stage == Exchange::Stage::running;
     earlier_.emplace(earlier, number_, [this] { signal_.notify(); });
+    earlier->given_up_from = std::max(earlier->given_up_from, given_up_from_);
     while (earlier->stage == Exchange::Stage::running) {
       if (auto failure = interrupted()) co_return failure;
       co_await wait();
@@ -31,14 +32,18 @@ asio::awaitable<ChatCall::Failure> ChatCall::follow_earlier() {
   }
   if (const auto cut = retries.find_cut(identity_)) supersede(*cut);
   exchange_ = retries.begin(identity_, reply_.peer(), [this] { signal_.notify(); });
+  exchange_->given_up_from = given_up_from_;
   co_return std::nullopt;
 }
 
 // Also what was recorded whole, or cut short: its place in the conversation is this call's.
 void ChatCall::supersede(const Exchange& earlier) {
-  for (const auto call : earlier.calls)
+  for (const auto call : earlier.calls) {
     parts_.calls->mark_state(call, attempt_->opening.attempt, CallState::superseded);
+    attempt_->models.forget(call);
+  }
   draw_ = earlier.draw;
+  if (draw_) ++draw_->num_given_up;
   if (draw_) context_.metrics.retried("sampled_anew");
   attempt_->retries.forget(earlier);
 }
@@ -51,7 +56,7 @@ asio::awaitable<ChatCall::Failure> ChatCall::repeat() {
   recorded_ = earlier_->exchange().calls;
   auto parsers = co_await make_parsers(reply->starts_in_reasoning);
   for (std::uint32_t i = 0; i < reply->choices.size(); ++i) {
-    add_choice(std::move(parsers[i]), {}, reply->request_id);
+    add_choice(std::move(parsers[i]), {}, reply->call_id_seeds[i]);
     deltas_.emplace_back(i, reply->choices[i]);
   }
   if (auto failure = co_await generate()) co_return failure;
@@ -69,10 +74,10 @@ void ChatCall::settle() {
   exchange->hit_length = std::any_of(choices_.begin(), choices_.end(), [](const auto& choice) {
     return choice.stream.finish() == FinishReason::length;
   });
-  const bool is_whole =
-      recorded_.size() == request_.num_choices && std::none_of(choices_.begin(), choices_.end(), [](const auto& choice) {
-        return choice.stream.finish().value_or(FinishReason::aborted) == FinishReason::aborted;
-      });
+  const bool is_cut = std::any_of(choices_.begin(), choices_.end(), [](const auto& choice) {
+    return choice.stream.finish().value_or(FinishReason::aborted) == FinishReason::aborted;
+  });
+  const bool is_whole = !is_cut && recorded_.size() == request_.num_choices;
   const bool is_wanted = !is_delivered_ || !exchange->attached.empty();
   const auto ended = is_whole ? Exchange::Stage::whole : Exchange::Stage::failed;
   attempt_->retries.end(exchange, is_delivered_ ? Exchange::Stage::delivered : ended,
@@ -82,12 +87,15 @@ void ChatCall::settle() {
 std::shared_ptr<const KeptReply> ChatCall::keep_reply() const {
   auto kept = std::make_shared<KeptReply>();
   kept->prompt_ids = prompt_.ids;
-  kept->starts_in_reasoning = tool_calls::ends_in_reasoning(prompt_.tail_text);
-  kept->request_id = reply_.request_id();
+  kept->starts_in_reasoning = ends_in_reasoning(prompt_.tail_text, parts_.reply_syntax);
+  kept->call_id_seeds = call_id_seeds_;
   for (const auto& choice : choices_) {
     const auto& stream = choice.stream;
-    kept->choices.push_back({{}, stream.tokens(), stream.top_logprobs(), stream.finish(), {},
-                             stream.num_cached_prompt_tokens()});
+    GenerateDelta& whole = kept->choices.emplace_back();
+    whole.tokens = stream.tokens();
+    whole.top_logprobs = stream.top_logprobs();
+    whole.finish = stream.finish();
+    whole.num_cached_prompt_tokens = stream.num_cached_prompt_tokens();
     if (!stream.tokens().empty())
       kept->policy_version = std::max(kept->policy_version, stream.tokens().back().policy_version);
   }

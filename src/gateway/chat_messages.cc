@@ -1,5 +1,6 @@
 #include "gateway/chat_messages.h"
 
+#include <algorithm>
 #include <string>
 
 #include "corisco/base/strings.h"
@@ -45,5 +46,14 @@ MaybeError normalise_messages(Json& messages) {
     if (auto error = join_parts(message, where)) return error;
   }
   return std::nullopt;
+}
+
+bool are_normal(const Json& messages) {
+  return std::all_of(messages.begin(), messages.end(), [](const Json& message) {
+    if (!message.is_object()) return false;
+    const auto role = message.find("role"), content = message.find("content");
+    const bool has_role = role != message.end() && role->is_string() && *role != "developer";
+    return has_role && (content == message.end() || content->is_null() || content->is_string());
+  });
 }
 }  // namespace corisco::gateway

@@ -10,4 +10,6 @@ namespace corisco::gateway {
 // take texts), "developer" becomes "system".
 // Images, audio and files are refused by name.
 std::optional<ApiError> normalise_messages(Json& messages);
+// Whether that would find nothing to change or to refuse.
+bool are_normal(const Json& messages);
 }  // namespace corisco::gateway

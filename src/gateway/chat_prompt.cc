@@ -62,9 +62,11 @@ asio::awaitable<Text> continued_text(CallContext& context, const ChatRequest& re
 asio::awaitable<Restored> restored_messages(CallContext& context, const ChatRequest& request,
                                             const AttemptState* attempt, std::optional<std::vector<CallId>> only) {
   const auto& config = context.parts.config->gateway;
-  if (attempt == nullptr || attempt->stored_replies.empty() || config.exact_serving) co_return Restored();
+  if (attempt == nullptr || config.exact_serving) co_return Restored();
+  const auto& stored = attempt->conversations_of(request).stored_replies;
+  if (stored.empty()) co_return Restored();
   Restoring options{config.keep_reasoning, std::move(only)};
-  auto work = [messages = request.messages_json, replies = attempt->stored_replies, options = std::move(options)] {
+  auto work = [messages = request.messages_json, replies = stored, options = std::move(options)] {
     return restore_replies(messages, replies, options);
   };
   auto restored = co_await context.worker.run(request.messages_json.size(), std::move(work));
@@ -107,13 +109,13 @@ asio::awaitable<void> share_prompt(CallContext& context, const ChatRequest& requ
                                    Prompt& prompt) {
   const auto stem = request.is_completion()
                         ? prompt.tail_text.size()
-                        : stem_bytes(prompt.tail_text, context.parts.reply_syntax.has_reasoning);
+                        : stem_bytes(prompt.tail_text, context.parts.reply_syntax);
   prompt.turn_beginning = prompt.tail_text.substr(stem);
   NewPrompt made{prompt.ids, request.sent_messages_json, request.messages_json, prompt.tail_text.substr(0, stem)};
   std::vector<CallTree::Earlier> earlier;
   const auto* node = prompt.match.node;
-  if (node != nullptr) earlier.push_back(attempt->calls.earlier(*node));
-  else if (attempt != nullptr) earlier = attempt->calls.newest(kSharedWithMax, nullptr);
+  if (node != nullptr) earlier.push_back(attempt->conversations_of(request).calls.earlier(*node));
+  else if (attempt != nullptr) earlier = attempt->conversations_of(request).calls.newest(kSharedWithMax, nullptr);
   const auto size = made.ids.size() * sizeof(TokenId) + made.request.size() + made.messages.size();
   auto work = [made = std::move(made), earlier = std::move(earlier), goes_on = node != nullptr]() mutable {
     return share(std::move(made), earlier, goes_on);
@@ -146,24 +148,28 @@ asio::awaitable<OrApiError<Prompt>> prompt_of_text(CallContext& context, const C
   co_return prompt;
 }
 
-std::optional<ApiError> unknown_id(const std::vector<TokenId>& ids, std::size_t vocabulary_size) {
+std::optional<ApiError> unknown_id(const ChatRequest& request, std::size_t vocabulary_size) {
+  const auto& ids = request.prompt_ids;
   for (std::size_t i = 0; i < ids.size(); ++i)
     if (ids[i] < 0 || static_cast<std::size_t>(ids[i]) >= vocabulary_size)
-      return invalid_request(cat("'prompt[", i, "]' is ", ids[i], ", but this model's token ids end at ",
-                                 vocabulary_size - 1), "prompt", "invalid_token_id");
+      return invalid_request(cat("'", request.prompt_ids_name, "[", i, "]' is ", ids[i],
+                                 ", but this model's token ids end at ", vocabulary_size - 1),
+                             request.prompt_ids_name, "invalid_token_id");
   return std::nullopt;
 }
 
-asio::awaitable<OrApiError<Prompt>> prompt_of_ids(CallContext& context, const std::vector<TokenId>& ids,
+asio::awaitable<OrApiError<Prompt>> prompt_of_ids(CallContext& context, const ChatRequest& request,
                                                   const AttemptState* attempt) {
+  const auto& ids = request.prompt_ids;
   const auto& tokenizer = context.parts.tokenizer;
-  if (auto error = unknown_id(ids, tokenizer->vocabulary_size())) co_return std::move(*error);
+  if (auto error = unknown_id(request, tokenizer->vocabulary_size())) co_return std::move(*error);
   Prompt prompt;
   prompt.ids = ids;
   if (attempt != nullptr) {
-    prompt.match = attempt->calls.find(std::span<const TokenId>(ids));
+    const auto& calls = attempt->conversations_of(request).calls;
+    prompt.match = calls.find(std::span<const TokenId>(ids));
     const bool is_new = prompt.match.node == nullptr;
-    if (is_new) prompt.split = attempt->calls.empty() ? SplitCause::first : SplitCause::new_conversation;
+    if (is_new) prompt.split = calls.empty() ? SplitCause::first : SplitCause::new_conversation;
   }
   prompt.tail_ids.assign(ids.begin() + static_cast<std::ptrdiff_t>(prompt.match.ids.size()), ids.end());
   auto decode = [tokenizer, tail = prompt.tail_ids] { return tokenizer->decode(tail, true); };
@@ -173,7 +179,7 @@ asio::awaitable<OrApiError<Prompt>> prompt_of_ids(CallContext& context, const st
 
 asio::awaitable<OrApiError<Prompt>> prompt_of_request(CallContext& context, const ChatRequest& request,
                                                       AttemptState* attempt) {
-  if (!request.prompt_ids.empty()) co_return co_await prompt_of_ids(context, request.prompt_ids, attempt);
+  if (!request.prompt_ids.empty()) co_return co_await prompt_of_ids(context, request, attempt);
   std::vector<TokenId> own_prefix;
   if (!request.prompt_text) {
     auto made = co_await text_of_messages(context, request, attempt);

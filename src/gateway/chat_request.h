@@ -9,30 +9,48 @@
 #include <vector>
 
 #include "corisco/types/call.h"
+#include "gateway/reply_form.h"
 
 namespace corisco::gateway {
 // What the client wants of the sampler; the run's policy decides what it gets.
 struct ClientSampling {
   std::optional<double> temperature, top_p, min_p;
-  std::optional<std::uint32_t> top_k;
+  std::optional<double> repetition_penalty, presence_penalty, frequency_penalty;
+  std::vector<LogitBias> logit_bias;     // in the order of their ids
+  std::optional<std::uint32_t> top_k, min_tokens;
+  std::optional<bool> ignores_end;
   std::optional<std::int64_t> seed;
 };
 
 struct ResponsesTurn;
 
+// What a model name stands for.
+enum class ModelRole : std::uint8_t {
+  policy,      // the model in training
+  frozen,      // the same model, whose replies are not trained: gateway.frozen_names
+  upstream,    // another server's: gateway.upstream_urls
+};
+
 struct ChatRequest {
   std::string model;                     // any name; empty: none was sent
+  ModelRole role = ModelRole::policy;    // that the config gives the name; not part of the body
+  std::string own_id;                    // that the client gave the request, to be echoed; empty: none
   std::string messages_json;             // for the template: in OpenAI's form, contents are texts
   std::string sent_messages_json;        // as they came
   // A completion's prompt, in place of messages: text, or ids taken as they are. No template renders
   // it, and the reply is text as sampled.
   std::optional<std::string> prompt_text;
   std::vector<TokenId> prompt_ids;
+  const char* prompt_ids_name = "prompt";   // the field that they came in
   bool adds_prompt_prefix = true;        // before prompt_text, what the tokenizer puts before a text
   bool is_completion() const { return prompt_text.has_value() || !prompt_ids.empty(); }
   std::string tools_json;                // in OpenAI's form; empty: none
   std::uint32_t num_tools_left_out = 0;  // those that the vendor's own servers run
   bool reads_tool_calls = true;          // false: the client wants none (tool_choice "none")
+  ReplyForm form;
+  ForcedCall forced_call;
+  bool allows_several_calls = true;      // of a forced call
+  std::vector<std::string> strict_tools; // names of tools whose arguments must obey their schemas
   std::string template_kwargs_json;      // chat_template_kwargs; empty: none
   bool adds_generation_prompt = true;
   bool is_stream = false;

@@ -13,7 +13,7 @@ using Kind = tool_calls::Event::Kind;
 void append(std::vector<ReplyPart>& parts, const ReplyPart& part) {
   const bool is_joined = part.kind == Kind::text || part.kind == Kind::reasoning || part.kind == Kind::arguments;
   if (is_joined && !parts.empty() && parts.back().kind == part.kind && parts.back().is_broken == part.is_broken)
-    parts.back().text += part.text;
+    parts.back().text += part.text, parts.back().num_tokens += part.num_tokens;
   else
     parts.push_back(part);
 }
@@ -26,14 +26,16 @@ ChoiceStream::ChoiceStream(std::shared_ptr<const text::Tokenizer> tokenizer,
       stops_(std::move(stop_strings)), reading_(std::move(reading)) {}
 
 std::string ChoiceStream::show(TokenId id) {
+  ++num_read_;
+  ++num_untold_;
   const bool is_hidden = std::find(hidden_ids_.begin(), hidden_ids_.end(), id) != hidden_ids_.end();
   if (is_hidden || is_stopped_) return {};
-  return shown_of(stops_.push(detokenizer_.push(id)));
+  return shown_of(stops_.push(detokenizer_.push(id), num_read_ > reading_.min_tokens));
 }
 
 std::string ChoiceStream::rest() {
   if (is_stopped_) return {};
-  auto text = shown_of(stops_.push(detokenizer_.finish()));
+  auto text = shown_of(stops_.push(detokenizer_.finish(), num_read_ > reading_.min_tokens));
   return is_stopped_ ? text : text + stops_.finish();
 }
 
@@ -49,6 +51,15 @@ void ChoiceStream::understand(const std::string& text, ChoicePiece& piece) {
   else if (!text.empty()) take({{Kind::text, text, -1, false}}, piece);
 }
 
+// The model's own, which its template writes back, if it is the reply's only one; else one that is issued.
+std::string ChoiceStream::id_of(const ReplyPart& call) const {
+  const bool is_taken = std::any_of(parts_.begin(), parts_.end(), [&](const auto& part) {
+    return part.kind == Kind::call_begin && part.call_id == call.id;
+  });
+  if (!call.id.empty() && !is_taken) return call.id;
+  return issued_call_id(reading_.call_id_seed, call.index, reading_.has_short_call_ids);
+}
+
 void ChoiceStream::take(std::vector<tool_calls::Event> events, ChoicePiece& piece) {
   for (auto& event : events) {
     if (event.kind == Kind::parse_error) {
@@ -57,10 +68,10 @@ void ChoiceStream::take(std::vector<tool_calls::Event> events, ChoicePiece& piec
       continue;
     }
     if (event.kind == Kind::text) event.is_broken = event.is_broken && repeats_call_;
-    ReplyPart part{std::move(event), {}};
+    ReplyPart part{std::move(event), {}, std::exchange(num_untold_, 0)};
     if (part.kind == Kind::call_begin) {
       has_calls_ = true;
-      part.call_id = issued_call_id(reading_.call_id_seed, part.index, reading_.has_short_call_ids);
+      part.call_id = id_of(part);
     }
     append(parts_, part);
     append(piece.parts, part);
@@ -84,6 +95,7 @@ ChoicePiece ChoiceStream::push(GenerateDelta delta) {
     if (!parts_.empty() && parts_.back().kind == Kind::reasoning) ++num_reasoning_tokens_;
   }
   finish_ = delta.finish;
+  routed_experts_ = std::move(delta.routed_experts);
   if (finish_) understand(rest(), piece);
   if (is_stopped_) finish_ = FinishReason::stop;
   if (finish_ && reading_.parser) take(reading_.parser->finish(), piece);

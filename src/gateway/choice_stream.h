@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "corisco/gateway/ports.h"
@@ -14,8 +15,11 @@ namespace corisco::gateway {
 // A part of what the client sees; never a parse_error.
 //   is_broken  of a call_end: its arguments are not whole. Of text: it repeats such a call's text, for
 //              formats that don't show broken calls.
+//   num_tokens those sampled since the part before, up to the one that told this part: the tokens of all
+//              parts are the reply's in their order, but for what shows nothing at its end.
 struct ReplyPart : tool_calls::Event {
   std::string call_id{};                 // of a call_begin, unique
+  std::size_t num_tokens = 0;
 };
 
 // How the text of a choice is read.
@@ -23,6 +27,7 @@ struct ReplyReading {
   std::unique_ptr<tool_calls::Parser> parser;   // null: all of it is text
   std::string call_id_seed{};            // of CallIds
   bool has_short_call_ids = false;       // nine letters and digits, as Mistral's templates insist
+  std::uint32_t min_tokens = 0;          // a stop string that is complete within so many does not count
 };
 
 // What one delta adds to what the client sees.
@@ -57,6 +62,8 @@ class ChoiceStream {
   std::optional<FinishReason> finish() const { return finish_; }
   // Prompt tokens that the generator had computed before.
   std::uint32_t num_cached_prompt_tokens() const { return num_cached_prompt_tokens_; }
+  // Of a whole reply, once; empty if the generator gave none.
+  std::vector<std::uint16_t> take_routed_experts() { return std::exchange(routed_experts_, {}); }
   // That ended it; empty: something else did, or it goes on.
   const std::string& stop_string() const { return stop_string_; }
 
@@ -65,11 +72,14 @@ class ChoiceStream {
   std::string shown_of(text::StopStrings::Piece piece);
   std::string rest();
   void understand(const std::string& text, ChoicePiece& piece);
+  std::string id_of(const ReplyPart& call) const;
   void take(std::vector<tool_calls::Event> events, ChoicePiece& piece);
 
   std::vector<TokenId> hidden_ids_;
   text::Detokenizer detokenizer_;
   text::StopStrings stops_;
+  std::size_t num_read_ = 0;             // tokens so far
+  std::size_t num_untold_ = 0;           // of those, since the last part
   bool is_stopped_ = false;              // a stop string is complete
   std::string stop_string_;
   std::vector<SampledToken> tokens_;
@@ -80,6 +90,7 @@ class ChoiceStream {
   std::vector<ReplyPart> parts_;
   std::size_t num_reasoning_tokens_ = 0;
   std::uint32_t num_cached_prompt_tokens_ = 0;
+  std::vector<std::uint16_t> routed_experts_;
   bool has_calls_ = false;
   std::vector<std::string> parse_errors_;
   std::optional<FinishReason> finish_;

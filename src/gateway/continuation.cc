@@ -21,7 +21,8 @@ CallTree::Found CallTree::find(const Search& search) const {
   if (walk.refused_at <= walk.covered) walk.refusal.reset();   // another reply to that prompt is the one
   const auto& best = *walk.best;
   const bool adds_end = &best != root_.get() && is_leaf(best) && best.end_bytes == 0 && !best.is_literal;
-  return {match_of(best, walk.covered), std::move(walk.questions), adds_end, walk.refusal, walk.twin};
+  return {match_of(best, walk.covered), std::move(walk.questions), adds_end, walk.refusal, std::move(walk.refused),
+          walk.twin};
 }
 
 // Up from each leaf: the deepest node of its branch that the prompt has all ids of.

@@ -60,6 +60,7 @@ class CallTree {
     std::string_view messages_json{};    // names tool calls; tells apart replies that read alike
     bool is_literal = false;             // a completion's prompt: bytes only, no turns
     const std::vector<std::string>* end_texts = nullptr;   // the texts that may end a turn
+    std::string_view goes_on{};          // after such a text: the turn is not over; empty: it always is
     std::map<const Node*, SplitCause> refusals{};          // answers: not this node's reply
   };
   struct Found {
@@ -67,6 +68,7 @@ class CallTree {
     std::vector<Question> questions;     // whose answers may make it longer
     bool adds_end = false;               // for the first time, to a match that was cut by its length
     std::optional<SplitCause> refusal;   // the reply after the longest common prompt came back as another
+    std::vector<const Node*> refused;    // the replies to that prompt, none of which it is
     std::optional<SplitCause> twin;      // the prompt was sampled from before, and had this cause
   };
   Found find(const Search& search) const;

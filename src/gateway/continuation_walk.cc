@@ -11,24 +11,38 @@ struct EndText {
   std::size_t bytes = 0;
 };
 
-// The first of them from a place on; of two at one place the longer.
-EndText next_end(std::string_view text, std::size_t from, const std::vector<std::string>& end_texts) {
-  EndText first;
-  for (const auto& end : end_texts) {
-    const auto at = end.empty() ? std::string_view::npos : text.find(end, from);
-    if (at < first.at || (at == first.at && at != std::string_view::npos && end.size() > first.bytes))
-      first = {at, end.size()};
-  }
-  return first;
-}
+// Finds the texts that end a turn.
+class TurnEnds {
+ public:
+  explicit TurnEnds(const CallTree::Search& search) : texts_(*search.end_texts), goes_on_(search.goes_on) {}
 
-// A model may write such a text in plain tokens, in the midst of its turn.
-std::size_t num_ends(std::string_view text, const std::vector<std::string>& end_texts) {
-  std::size_t count = 0;
-  for (auto end = next_end(text, 0, end_texts); end.bytes > 0; end = next_end(text, end.at + end.bytes, end_texts))
-    ++count;
-  return count;
-}
+  // The first of them from a place on; of two at one place the longer.
+  EndText next(std::string_view text, std::size_t from) const {
+    auto end = next_of_any(text, from);
+    while (end.bytes > 0 && !goes_on_.empty() && starts_with(text.substr(end.at + end.bytes), goes_on_))
+      end = next_of_any(text, end.at + end.bytes);
+    return end;
+  }
+  // A model may write such a text in plain tokens, in the midst of its turn.
+  std::size_t count(std::string_view text) const {
+    std::size_t count = 0;
+    for (auto end = next(text, 0); end.bytes > 0; end = next(text, end.at + end.bytes)) ++count;
+    return count;
+  }
+
+ private:
+  EndText next_of_any(std::string_view text, std::size_t from) const {
+    EndText first;
+    for (const auto& end : texts_) {
+      const auto at = end.empty() ? std::string_view::npos : text.find(end, from);
+      if (at < first.at || (at == first.at && at != std::string_view::npos && end.size() > first.bytes))
+        first = {at, end.size()};
+    }
+    return first;
+  }
+  const std::vector<std::string>& texts_;
+  std::string_view goes_on_;
+};
 
 // Where several replies to one prompt came back as none of them, the cause that says most.
 int weight_of(SplitCause cause) {
@@ -68,7 +82,7 @@ bool CallTree::Walk::begins_with_stem(const Node& node, std::size_t offset) cons
 
 std::optional<std::size_t> CallTree::Walk::end_of_turn(const Node& node, std::size_t at) {
   if (node.is_cut && !search_.is_literal) {
-    refuse(at, SplitCause::stop_string);
+    refuse(node, at, SplitCause::stop_string);
     return std::nullopt;
   }
   const auto rest = search_.rendering.substr(at);
@@ -79,22 +93,22 @@ std::optional<std::size_t> CallTree::Walk::end_of_turn(const Node& node, std::si
   }
   if (longest > 0) return at + longest;
   if (search_.is_literal || node.is_literal) {
-    refuse(at, SplitCause::reply_changed);
+    refuse(node, at, SplitCause::reply_changed);
     return std::nullopt;
   }
   if (const auto answer = search_.refusals.find(&node); answer != search_.refusals.end())
-    refuse(at, answer->second);
+    refuse(node, at, answer->second);
   else if (auto question = question_of(node, at))
     questions.push_back(std::move(*question));
   return std::nullopt;
 }
 
 std::optional<CallTree::Question> CallTree::Walk::question_of(const Node& node, std::size_t at) const {
-  const auto& end_texts = *search_.end_texts;
+  const TurnEnds ends(search_);
   const auto rest = search_.rendering.substr(at);
-  auto end = next_end(rest, 0, end_texts);
-  for (auto left = num_ends(node.sampled(), end_texts); left > 0 && end.bytes > 0; --left)
-    end = next_end(rest, end.at + end.bytes, end_texts);
+  auto end = ends.next(rest, 0);
+  for (auto left = ends.count(node.sampled()); left > 0 && end.bytes > 0; --left)
+    end = ends.next(rest, end.at + end.bytes);
   if (end.bytes == 0) return std::nullopt;   // no turn ends here
   const bool is_same_end = node.end() == rest.substr(end.at, end.bytes);
   Question question;
@@ -106,8 +120,10 @@ std::optional<CallTree::Question> CallTree::Walk::question_of(const Node& node, 
   return question;
 }
 
-void CallTree::Walk::refuse(std::size_t at, SplitCause cause) {
+void CallTree::Walk::refuse(const Node& node, std::size_t at, SplitCause cause) {
   const bool is_deeper = !refusal || at > refused_at;
+  if (is_deeper) refused.clear();
+  if (is_deeper || at == refused_at) refused.push_back(&node);
   const bool says_more = !is_deeper && at == refused_at && weight_of(cause) > weight_of(*refusal);
   if (!is_deeper && !says_more) return;
   refusal = cause;

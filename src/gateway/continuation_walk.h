@@ -17,13 +17,14 @@ class CallTree::Walk {
   std::vector<Question> questions;
   std::optional<SplitCause> refusal;     // of the deepest turn that was refused
   std::size_t refused_at = 0;
+  std::vector<const Node*> refused;      // at that place
   std::optional<SplitCause> twin;
 
  private:
   bool begins_with_stem(const Node& node, std::size_t offset) const;
   std::optional<std::size_t> end_of_turn(const Node& node, std::size_t at);
   std::optional<Question> question_of(const Node& node, std::size_t at) const;
-  void refuse(std::size_t at, SplitCause cause);
+  void refuse(const Node& node, std::size_t at, SplitCause cause);
   bool is_better(const Node& node, std::size_t offset) const;
 
   const Search& search_;

@@ -37,7 +37,13 @@ void GatewayMetrics::split(SplitCause cause) {
 void GatewayMetrics::differs(Difference difference) {
   registry_.counter("corisco_gateway_reply_differences_total", {to_string(difference)}).add();
 }
+void GatewayMetrics::passed_on(const std::string& model, const std::string& result) {
+  registry_.counter("corisco_gateway_upstream_calls_total", {model, result}).add();
+}
 void GatewayMetrics::retried(const char* result) {
   registry_.counter("corisco_gateway_retries_total", {result}).add();
+}
+void GatewayMetrics::constrained(const char* constraint) {
+  registry_.counter("corisco_gateway_constrained_calls_total", {constraint}).add();
 }
 }  // namespace corisco::gateway

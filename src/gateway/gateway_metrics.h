@@ -17,6 +17,8 @@ class GatewayMetrics {
   void split(SplitCause cause);
   void differs(Difference difference);               // of a reply that came back
   void retried(const char* result);
+  void constrained(const char* constraint);
+  void passed_on(const std::string& model, const std::string& result);   // to another server
 
   metrics::Gauge& in_flight;           // set by RequestInFlight
   int num_in_flight = 0;
@@ -38,7 +40,9 @@ class GatewayMetrics {
 // Counts a request while it lives.
 class RequestInFlight {
  public:
-  explicit RequestInFlight(GatewayMetrics& metrics) : metrics_(metrics) { metrics_.in_flight.set(++metrics_.num_in_flight); }
+  explicit RequestInFlight(GatewayMetrics& metrics) : metrics_(metrics) {
+    metrics_.in_flight.set(++metrics_.num_in_flight);
+  }
   ~RequestInFlight() { metrics_.in_flight.set(--metrics_.num_in_flight); }
   RequestInFlight(const RequestInFlight&) = delete;
   RequestInFlight& operator=(const RequestInFlight&) = delete;

@@ -36,10 +36,9 @@ class Restorer {
  public:
   Restorer(const StoredReplies& replies, const Restoring& options) : options_(options) {
     for (const auto& reply : replies) {
-      for (const auto& call : reply->calls) by_call_[call.id] = reply.get();
+      for (const auto& call : reply->calls) note(by_call_, call.id, reply.get());
       if (!reply->calls.empty() || reply->reasoning.empty()) continue;
-      const auto [place, is_new] = by_text_.emplace(trim(reply->text), reply.get());
-      if (!is_new) place->second = nullptr;   // which of them it is cannot be told
+      note(by_text_, std::string(trim(reply->text)), reply.get());
     }
   }
   // An assistant's message, in place.
@@ -57,6 +56,14 @@ class Restorer {
   }
 
  private:
+  using Replies = std::map<std::string, const StoredReply*>;
+
+  // Of two under one name it cannot be told which is meant: texts may be alike, and so may ids that a model
+  // has made.
+  static void note(Replies& replies, std::string name, const StoredReply* reply) {
+    const auto [place, is_new] = replies.emplace(std::move(name), reply);
+    if (!is_new && place->second != reply) place->second = nullptr;
+  }
   bool may_rewrite(const StoredReply& reply) const {
     if (!reply.comes_back_otherwise()) return false;
     const auto& only = options_.only;
@@ -87,7 +94,7 @@ class Restorer {
   static bool restore_call(Json& call, const StoredCall& stored);
 
   const Restoring& options_;
-  std::map<std::string, const StoredReply*> by_call_, by_text_;
+  Replies by_call_, by_text_;
 };
 
 bool Restorer::restore_call(Json& call, const StoredCall& stored) {

@@ -9,28 +9,12 @@
 
 namespace corisco::gateway {
 namespace {
-Json bytes_of(std::string_view text) {
-  Json bytes = Json::array();
-  for (const char c : text) bytes.push_back(static_cast<unsigned char>(c));
-  return bytes;
-}
-
-// {token, logprob, bytes}; a control token by its name.
-Json logprob_entry(const text::Tokenizer& tokenizer, TokenId id, float logprob) {
-  const auto text = tokenizer.decode(std::span(&id, 1), true);
-  const auto bytes = tokenizer.token_bytes(id);
-  return {{"token", text}, {"logprob", logprob}, {"bytes", bytes_of(bytes.empty() ? text : bytes)}};
-}
-
 Json logprobs_of(const text::Tokenizer& tokenizer, const std::vector<SampledToken>& tokens,
                  const std::vector<std::vector<TopLogprob>>& tops, std::uint32_t num_tops) {
   Json content = Json::array();
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    auto entry = logprob_entry(tokenizer, tokens[i].id, tokens[i].sampled_logprob);
-    entry["top_logprobs"] = Json::array();
-    for (std::size_t k = 0; i < tops.size() && k < tops[i].size() && k < num_tops; ++k)
-      entry["top_logprobs"].push_back(logprob_entry(tokenizer, tops[i][k].id, tops[i][k].logprob));
-    content.push_back(std::move(entry));
+    const auto top = i < tops.size() ? std::span(tops[i]) : std::span<const TopLogprob>();
+    content.push_back(logprob_json(tokenizer, tokens[i], top, num_tops));
   }
   return {{"content", std::move(content)}, {"refusal", nullptr}};
 }

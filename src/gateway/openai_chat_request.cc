@@ -5,6 +5,7 @@
 #include "gateway/chat_messages.h"
 #include "gateway/openai_chat.h"
 #include "gateway/openai_fields.h"
+#include "gateway/reply_form_fields.h"
 
 namespace corisco::gateway {
 namespace {
@@ -13,8 +14,6 @@ bool is_free_choice(const Json& value) { return value == "auto" || value == "non
 
 // Of the conversation; each would change the result, and is not supported.
 constexpr std::array kUnsupported = {
-    Unsupported{"response_format", is_text_format},
-    Unsupported{"tool_choice", is_free_choice},
     Unsupported{"functions", is_empty_or_false},
     Unsupported{"function_call", is_free_choice},
     Unsupported{"modalities", is_text_modality},
@@ -39,7 +38,13 @@ void read_length_and_logprobs(JsonFields& fields, ChatRequest& request) {
 }
 
 void read_tools(JsonFields& fields, const ChatLimits& limits, ChatRequest& request) {
-  if (const auto* tools = read_tools_list(fields, limits)) request.tools_json = json_text(*tools);
+  if (const auto* tools = read_tools_list(fields, limits)) {
+    request.tools_json = json_text(*tools);
+    for (const auto& tool : *tools)
+      if (const auto* function = tool.is_object() ? JsonFields(tool).find("function") : nullptr)
+        note_strict_tool(*function, request);
+  }
+  read_chat_tool_choice(fields, request);
   const auto* choice = fields.find("tool_choice");
   request.reads_tool_calls = choice == nullptr || *choice != "none";
   request.adds_generation_prompt = fields.flag("add_generation_prompt", true);
@@ -50,6 +55,10 @@ std::optional<ApiError> read_messages(JsonFields& fields, const ChatLimits& limi
   const auto* messages = read_messages_list(fields, limits);
   if (messages == nullptr) return fields.problem();
   request.sent_messages_json = json_text(*messages);
+  if (are_normal(*messages)) {
+    request.messages_json = request.sent_messages_json;
+    return std::nullopt;
+  }
   auto normalised = *messages;
   if (auto error = normalise_messages(normalised)) return error;
   request.messages_json = json_text(normalised);

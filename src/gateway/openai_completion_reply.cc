@@ -10,7 +10,6 @@
 namespace corisco::gateway {
 namespace {
 constexpr const char* kObject = "text_completion";   // chunks have the same name
-constexpr double kLogprobMin = -9999;                 // JSON has no infinity
 
 // The log-probabilities of one choice, token by token, with where each token begins in the text.
 class LogprobLists {

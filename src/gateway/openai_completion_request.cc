@@ -11,7 +11,6 @@ namespace {
 constexpr std::array kUnsupported = {
     Unsupported{"suffix", is_empty_or_false},
     Unsupported{"prompt_embeds", is_empty_or_false},
-    Unsupported{"response_format", is_text_format},
 };
 
 void read_ids(JsonFields& fields, const Json& ids, ChatRequest& request) {

@@ -1,6 +1,10 @@
 #include "gateway/openai_fields.h"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
+
+#include "gateway/reply_form_fields.h"
 
 namespace corisco::gateway {
 namespace {
@@ -8,28 +12,15 @@ bool is_one(const Json& value) { return value.is_number() && value.get<double>()
 bool is_true(const Json& value) { return value == true; }
 }  // namespace
 
-bool is_zero(const Json& value) { return value.is_number() && value.get<double>() == 0; }
-bool is_text_format(const Json& value) { return value.is_object() && value.value("type", Json()) == "text"; }
 
 void refuse_unsupported_output(JsonFields& fields) {
   static constexpr std::array kUnsupported = {
-      Unsupported{"logit_bias", is_empty_or_false},
-      Unsupported{"presence_penalty", is_zero},
-      Unsupported{"frequency_penalty", is_zero},
-      Unsupported{"repetition_penalty", is_one},
       Unsupported{"length_penalty", is_one},
-      Unsupported{"min_tokens", is_zero},
-      Unsupported{"ignore_eos", is_empty_or_false},
       Unsupported{"bad_words", is_empty_or_false},
       Unsupported{"allowed_token_ids", is_empty_or_false},
       Unsupported{"best_of", is_one},
       Unsupported{"use_beam_search", is_empty_or_false},
       Unsupported{"echo", is_empty_or_false},
-      Unsupported{"guided_json", is_empty_or_false},
-      Unsupported{"guided_regex", is_empty_or_false},
-      Unsupported{"guided_choice", is_empty_or_false},
-      Unsupported{"guided_grammar", is_empty_or_false},
-      Unsupported{"structured_outputs", is_empty_or_false},
       Unsupported{"truncate_prompt_tokens", is_empty_or_false},
       Unsupported{"include_stop_str_in_output", is_empty_or_false},
       Unsupported{"skip_special_tokens", is_true},
@@ -55,11 +46,47 @@ void read_stop_ids(JsonFields& fields, const ChatLimits& limits, ChatRequest& re
   }
 }
 
-void read_sampling(JsonFields& fields, ClientSampling& sampling) {
-  read_draw_limits(fields, -1, sampling);   // -1 is vLLM's word for off
-  sampling.min_p = fields.number("min_p", 0, 1);
-  constexpr auto kSeedMax = std::numeric_limits<std::int64_t>::max();
-  sampling.seed = fields.integer("seed", -kSeedMax - 1, kSeedMax);
+// "42" and no other way to write it: two biases of one token have no meaning.
+std::optional<TokenId> id_of(const std::string& name) {
+  TokenId id = -1;
+  const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), id);
+  const bool is_id = problem == std::errc() && end == name.data() + name.size() && id >= 0 && cat(id) == name;
+  return is_id ? std::optional(id) : std::nullopt;
+}
+
+// {"token id": bias}. A bias of 0 is none.
+void read_logit_bias(JsonFields& fields, ClientSampling& sampling) {
+  constexpr double kBiasMax = 100;
+  const auto* biases = fields.find("logit_bias");
+  if (biases == nullptr) return;
+  if (!biases->is_object()) {
+    fields.refuse("logit_bias", "must be an object of token ids and numbers");
+    return;
+  }
+  for (const auto& [name, bias] : biases->items()) {
+    const auto id = id_of(name);
+    if (!id) fields.refuse("logit_bias", "must name tokens by their ids");
+    else if (!bias.is_number() || !(std::abs(bias.get<double>()) <= kBiasMax))
+      fields.refuse("logit_bias", cat("must hold numbers from -", kBiasMax, " to ", kBiasMax));
+    else if (bias.get<double>() != 0) sampling.logit_bias.push_back({*id, bias.get<float>()});
+  }
+  std::ranges::sort(sampling.logit_bias, {}, &LogitBias::id);
+}
+
+void read_penalties(JsonFields& fields, ClientSampling& sampling) {
+  sampling.repetition_penalty = fields.number("repetition_penalty", 0.01, 10);
+  sampling.presence_penalty = fields.number("presence_penalty", -2, 2);
+  sampling.frequency_penalty = fields.number("frequency_penalty", -2, 2);
+}
+
+void read_ends(JsonFields& fields, const ChatLimits& limits, ChatRequest& request) {
+  read_stop_ids(fields, limits, request);
+  if (const auto min = fields.integer("min_tokens", 0, 0x7fffffff)) {
+    request.sampling.min_tokens = static_cast<std::uint32_t>(*min);
+    if (request.max_tokens && request.sampling.min_tokens > request.max_tokens)
+      fields.refuse("min_tokens", cat("must be at most the ", *request.max_tokens, " tokens that the reply may have"));
+  }
+  if (fields.find("ignore_eos") != nullptr) request.sampling.ignores_end = fields.flag("ignore_eos", false);
 }
 
 void read_stream(JsonFields& fields, ChatRequest& request) {
@@ -76,12 +103,23 @@ void read_stream(JsonFields& fields, ChatRequest& request) {
 }
 }  // namespace
 
+void read_draws(JsonFields& fields, const ChatLimits& limits, ChatRequest& request) {
+  auto& sampling = request.sampling;
+  read_draw_limits(fields, -1, sampling);   // -1 is vLLM's word for off
+  sampling.min_p = fields.number("min_p", 0, 1);
+  constexpr auto kSeedMax = std::numeric_limits<std::int64_t>::max();
+  sampling.seed = fields.integer("seed", -kSeedMax - 1, kSeedMax);
+  read_penalties(fields, sampling);
+  read_logit_bias(fields, sampling);
+  read_ends(fields, limits, request);
+}
+
 void read_openai_output(JsonFields& fields, const ChatLimits& limits, ChatRequest& request) {
   request.num_choices = static_cast<std::uint32_t>(fields.integer("n", 1, limits.choices_max).value_or(1));
   request.returns_token_ids = fields.flag("return_token_ids", false);
   read_stream(fields, request);
   read_stop_strings(fields, "stop", limits, request);
-  read_stop_ids(fields, limits, request);
-  read_sampling(fields, request.sampling);
+  read_draws(fields, limits, request);
+  read_openai_form(fields, request);
 }
 }  // namespace corisco::gateway

@@ -5,12 +5,11 @@
 #include "gateway/request_fields.h"
 
 namespace corisco::gateway {
-// Harmless values of fields that are not supported.
-bool is_zero(const Json& value);
-bool is_text_format(const Json& value);
 
-// What would change the draws or the form of the reply, and is not supported.
+// What would change the draws or the form of the reply, and is not supported. As for what is: read_draws.
 void refuse_unsupported_output(JsonFields& fields);
-// n, stop, stop_token_ids, the draws' limits, seed, stream and its options, return_token_ids.
+// The draws' limits, penalties and biases, min_tokens, stop_token_ids, ignore_eos, seed.
+void read_draws(JsonFields& fields, const ChatLimits& limits, ChatRequest& request);
+// read_draws, and n, stop, stream and its options, return_token_ids, what the reply must be.
 void read_openai_output(JsonFields& fields, const ChatLimits& limits, ChatRequest& request);
 }  // namespace corisco::gateway

@@ -1,5 +1,6 @@
 #include "gateway/openai_reply_parts.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "corisco/base/json.h"
@@ -8,6 +9,29 @@
 namespace corisco::gateway {
 namespace {
 constexpr const char* kStreamDone = "data: [DONE]\n\n";
+
+Json bytes_of(std::string_view text) {
+  Json bytes = Json::array();
+  for (const char c : text) bytes.push_back(static_cast<unsigned char>(c));
+  return bytes;
+}
+
+Json one_logprob(const text::Tokenizer& tokenizer, TokenId id, double logprob) {
+  const auto text = tokenizer.decode(std::span(&id, 1), true);
+  const auto bytes = tokenizer.token_bytes(id);
+  return {{"token", text},
+          {"logprob", std::max(logprob, kLogprobMin)},
+          {"bytes", bytes_of(bytes.empty() ? text : bytes)}};
+}
+}  // namespace
+
+Json logprob_json(const text::Tokenizer& tokenizer, const SampledToken& token, std::span<const TopLogprob> tops,
+                  std::uint32_t num_tops) {
+  auto shown = one_logprob(tokenizer, token.id, token.sampled_logprob);
+  shown["top_logprobs"] = Json::array();
+  for (const auto& top : tops.first(std::min<std::size_t>(tops.size(), num_tops)))
+    shown["top_logprobs"].push_back(one_logprob(tokenizer, top.id, top.logprob));
+  return shown;
 }
 
 std::string stream_event(const Json& value) { return cat("data: ", json_text(value), "\n\n"); }

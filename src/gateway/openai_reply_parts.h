@@ -1,6 +1,7 @@
 // What the replies of OpenAI's APIs have in common. Pure; .cc files of the edge include it.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,11 @@
 namespace corisco::gateway {
 // One event of a stream.
 std::string stream_event(const Json& value);
+// {token, logprob, bytes, top_logprobs: [{token, logprob, bytes}...]} of a sampled token; a control token
+// by its name. tops: most probable first; num_tops of them are shown.
+Json logprob_json(const text::Tokenizer& tokenizer, const SampledToken& token, std::span<const TopLogprob> tops,
+                  std::uint32_t num_tops);
+inline constexpr double kLogprobMin = -9999;   // JSON has no infinity
 // With the details that clients parse.
 Json usage_json(const Usage& usage);
 // The text of a prompt that leaves no room, by which agents know to compact. what: what to shorten.

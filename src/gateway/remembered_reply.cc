@@ -51,10 +51,11 @@ void remember_reply(const CallContext& context, AttemptState& attempt, Prompt& p
   added.tool_call_ids = tool_call_ids(choice);
   added.split = prompt.split;
   added.call = as_earlier(prompt, request, std::move(reply_ids), call);
-  attempt.calls.add(std::move(added));
+  auto& conversations = attempt.conversations_of(request);
+  conversations.calls.add(std::move(added));
   prompt.shared.note_recorded(call);
   auto stored = stored_reply(call, choice, request);
   if (stored.comes_back_otherwise() || parts.config->gateway.keep_reasoning)
-    attempt.stored_replies.push_back(std::make_shared<const StoredReply>(std::move(stored)));
+    conversations.stored_replies.push_back(std::make_shared<const StoredReply>(std::move(stored)));
 }
 }  // namespace corisco::gateway

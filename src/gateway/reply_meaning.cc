@@ -12,7 +12,6 @@ namespace {
 using Json = nlohmann::json;
 using Kind = tool_calls::Event::Kind;
 constexpr int kDepthMax = 200;           // of JSON that a model wrote
-constexpr std::string_view kOpen = "<think>", kClose = "</think>";
 
 bool is_blank(std::string_view text) { return trim(text).empty(); }
 
@@ -105,13 +104,17 @@ std::vector<Meaning> ReplyReader::read_all(const std::vector<std::string_view>& 
 
 Meaning ReplyReader::read_with(const nlohmann::ordered_json& tools, std::string_view turn) const {
   Gathering gathering;
+  const auto tags = reasoning_tags_of(syntax_);
+  // Where the generation prompt opens reasoning, a template may leave of old turns' no more than its end.
+  const bool has_end_alone = tags && starts_with(trim(turn), tags->close);
+  if (has_end_alone) turn = trim(turn).substr(tags->close.size());
   if (const auto parser = make_history_parser(syntax_, tools)) {
     gathering.take(parser->push(turn));
     gathering.take(parser->finish());
   } else {
     gathering.meaning.texts.emplace_back(turn);
   }
-  gathering.meaning.has_wrapper = syntax_.has_reasoning && starts_with(trim(turn), kOpen);
+  gathering.meaning.has_wrapper = has_end_alone || (tags && starts_with(trim(turn), tags->open));
   return std::move(gathering.meaning);
 }
 
@@ -148,18 +151,19 @@ bool is_same_text(const std::vector<std::string>& texts, std::string_view whole)
   return rest.empty();
 }
 
-std::size_t stem_bytes(std::string_view prompt_text, bool has_reasoning) {
+std::size_t stem_bytes(std::string_view prompt_text, const ReplySyntax& syntax) {
   const auto without_blanks = [](std::string_view text) {
     while (!text.empty() && is_blank(text.substr(text.size() - 1))) text.remove_suffix(1);
     return text;
   };
   auto stem = without_blanks(prompt_text);
-  if (!has_reasoning) return stem.size();
-  if (ends_with(stem, kOpen)) return without_blanks(stem.substr(0, stem.size() - kOpen.size())).size();
-  const auto open = stem.rfind(kOpen);
-  if (!ends_with(stem, kClose) || open == std::string_view::npos) return stem.size();
-  const auto begin = open + kOpen.size();
-  const bool is_empty = is_blank(stem.substr(begin, stem.size() - kClose.size() - begin));
+  const auto tags = reasoning_tags_of(syntax);
+  if (!tags) return stem.size();
+  if (ends_with(stem, tags->open)) return without_blanks(stem.substr(0, stem.size() - tags->open.size())).size();
+  const auto open = stem.rfind(tags->open);
+  if (!ends_with(stem, tags->close) || open == std::string_view::npos) return stem.size();
+  const auto begin = open + tags->open.size();
+  const bool is_empty = is_blank(stem.substr(begin, stem.size() - tags->close.size() - begin));
   return is_empty ? without_blanks(stem.substr(0, open)).size() : stem.size();
 }
 }  // namespace corisco::gateway

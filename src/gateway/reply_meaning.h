@@ -86,5 +86,5 @@ bool is_same_text(const std::vector<std::string>& texts, std::string_view whole)
 // the turn (blanks, an open or empty thinking wrapper) is the turn's, since templates write it otherwise
 // when the turn is history.
 //   "...<|im_start|>assistant\n<think>\n"    up to and with "assistant"
-std::size_t stem_bytes(std::string_view prompt_text, bool has_reasoning);
+std::size_t stem_bytes(std::string_view prompt_text, const ReplySyntax& syntax);
 }  // namespace corisco::gateway

@@ -7,26 +7,24 @@
 
 namespace corisco::gateway {
 namespace {
-// Models whose templates write calls inside <tool_call> may open one without closing their reasoning.
-tool_calls::ReasoningTags tags_for(const std::string& tool_parser) {
-  tool_calls::ReasoningTags tags;
-  if (tool_parser == "qwen3_coder" || tool_parser == "glm45" || tool_parser == "glm47") {
-    tags.implicit_end = "<tool_call>";
-  }
-  return tags;
-}
-
 std::unique_ptr<tool_calls::Parser> make_reply_parser(const ReplySyntax& syntax, const nlohmann::ordered_json& tools,
                                                       bool reads_calls, bool is_reasoning) {
+  const bool has_calls = !syntax.tool_parser.empty() && reads_calls;
+  if (syntax.has_channels()) return tool_calls::make_harmony_parser(has_calls, syntax.has_reasoning);
   std::unique_ptr<tool_calls::Parser> parser;
-  if (!syntax.tool_parser.empty() && reads_calls) {
+  if (has_calls) {
     auto made = tool_calls::make_tool_parser(syntax.tool_parser, tools);
     CORISCO_ASSERT(made.ok(), made.error().message);   // the config allows only names that exist
     parser = std::move(made).value();
   }
-  if (!syntax.has_reasoning) return parser;
-  const auto tags = tags_for(parser ? syntax.tool_parser : std::string());
-  return tool_calls::make_reasoning_parser(tags, is_reasoning, std::move(parser));
+  auto tags = reasoning_tags_of(syntax);
+  if (!tags) return parser;
+  if (!parser) tags->implicit_end.clear();
+  return tool_calls::make_reasoning_parser(*tags, is_reasoning, std::move(parser));
+}
+
+bool has_text(std::string_view chat_template, std::string_view text) {
+  return chat_template.find(text) != std::string_view::npos;
 }
 }  // namespace
 
@@ -38,10 +36,33 @@ ReplySyntax reply_syntax_of(const config::Gateway& options, std::string_view cha
   } else if (options.tool_parser != "none") {
     syntax.tool_parser = options.tool_parser;
   }
-  const bool shows_reasoning = chat_template.find("</think>") != std::string_view::npos ||
-                               chat_template.find("<think>") != std::string_view::npos;
-  syntax.has_reasoning = options.reasoning_parser == "think" || (options.reasoning_parser == "auto" && shows_reasoning);
+  const bool is_auto = options.reasoning_parser == "auto";
+  if (options.reasoning_parser == "openai" && options.tool_parser == "auto") syntax.tool_parser = "openai";
+  if (syntax.tool_parser == "openai" || options.reasoning_parser == "openai") {
+    syntax.reasoning_parser = "openai";
+    syntax.has_reasoning = options.reasoning_parser != "none";
+    return syntax;
+  }
+  const bool shows_channel = has_text(chat_template, "<|channel>") && has_text(chat_template, "<channel|>");
+  if (is_auto && shows_channel) syntax.reasoning_parser = "gemma";
+  const bool shows_tags = has_text(chat_template, "</think>") || has_text(chat_template, "<think>");
+  syntax.has_reasoning = options.reasoning_parser == "think" || (is_auto && (shows_channel || shows_tags));
   return syntax;
+}
+
+std::optional<tool_calls::ReasoningTags> reasoning_tags_of(const ReplySyntax& syntax) {
+  if (!syntax.has_reasoning || syntax.has_channels()) return std::nullopt;
+  tool_calls::ReasoningTags tags;
+  if (syntax.reasoning_parser == "gemma") tags = {"<|channel>thought", "<channel|>", ""};
+  // Models whose templates write calls inside <tool_call> may open one without closing their reasoning.
+  const auto& family = syntax.tool_parser;
+  if (family == "qwen3_coder" || family == "glm45" || family == "glm47") tags.implicit_end = "<tool_call>";
+  return tags;
+}
+
+bool ends_in_reasoning(std::string_view prompt, const ReplySyntax& syntax) {
+  const auto tags = reasoning_tags_of(syntax);
+  return tags && tool_calls::ends_in_reasoning(prompt, *tags);
 }
 
 std::vector<std::unique_ptr<tool_calls::Parser>> make_reply_parsers(const ReplySyntax& syntax,

@@ -2,13 +2,20 @@
 #pragma once
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "corisco/gateway/reply_syntax.h"
 #include "gateway/tool_calls/parser.h"
 
 namespace corisco::gateway {
+// What stands around the reasoning at a reply's start; none if none is told apart, or if it is in a channel
+// that the family's own parser reads.
+std::optional<tool_calls::ReasoningTags> reasoning_tags_of(const ReplySyntax& syntax);
+// Whether a rendered prompt ends inside reasoning.
+bool ends_in_reasoning(std::string_view prompt, const ReplySyntax& syntax);
 // One per choice; null where a reply is nothing but text.
 //   tools_json    the tools that may be called; empty: calls are not looked for
 //   is_reasoning  the prompt ends inside reasoning

@@ -57,11 +57,17 @@ asio::awaitable<bool> ReplyWriter::whole(Reply reply) {
 }
 
 asio::awaitable<bool> ReplyWriter::begin(std::string content_type) {
-  status_ = 200;
+  Reply head;
+  head.content_type = std::move(content_type);
+  head.headers = {{"Cache-Control", "no-cache"}};
+  co_return co_await begin_as(std::move(head));
+}
+
+asio::awaitable<bool> ReplyWriter::begin_as(Reply head) {
+  status_ = head.status;
   has_begun_ = true;
   if (!is_chunked_) keeps_alive_ = false;
-  const HeaderList headers = {{"Cache-Control", "no-cache"}};
-  auto text = head_text(status_, content_type, headers);
+  auto text = head_text(head.status, head.content_type, head.headers);
   text += is_chunked_ ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n";
   co_return co_await peer_.write(std::move(text));
 }

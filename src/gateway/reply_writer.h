@@ -31,6 +31,7 @@ class ReplyWriter {
   // Each returns false if the peer is gone; then nothing more reaches it.
   boost::asio::awaitable<bool> whole(Reply reply);
   boost::asio::awaitable<bool> begin(std::string content_type);
+  boost::asio::awaitable<bool> begin_as(Reply head);   // its body is not sent
   boost::asio::awaitable<bool> piece(std::string bytes);
   boost::asio::awaitable<bool> end(std::string last_bytes);
 

@@ -61,6 +61,12 @@ const Json* read_messages_list(JsonFields& fields, const ChatLimits& limits) {
   return fields.problem() ? nullptr : messages;
 }
 
+void note_strict_tool(const Json& tool, ChatRequest& request) {
+  if (!tool.is_object() || tool.value("strict", Json()) != true) return;
+  const auto name = tool.value("name", Json());
+  if (name.is_string()) request.strict_tools.push_back(name.get<std::string>());
+}
+
 const Json* read_tools_list(JsonFields& fields, const ChatLimits& limits) {
   const auto* tools = fields.find("tools");
   if (tools == nullptr) return nullptr;

@@ -23,5 +23,7 @@ void read_stop_strings(JsonFields& fields, const char* name, const ChatLimits& l
 void read_draw_limits(JsonFields& fields, int top_k_min, ClientSampling& sampling);
 // The field that must be a non-empty list of at most so many; null if it is not, and that is noted.
 const Json* read_messages_list(JsonFields& fields, const ChatLimits& limits);
+// tool: that has a name and says whether it is strict.
+void note_strict_tool(const Json& tool, ChatRequest& request);
 const Json* read_tools_list(JsonFields& fields, const ChatLimits& limits);   // null if there are none too
 }  // namespace corisco::gateway

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "corisco/base/json.h"
+#include "gateway/openai_reply_parts.h"
 #include "gateway/reasoning_seal.h"
 #include "gateway/responses_history.h"
 
@@ -10,8 +11,8 @@ namespace corisco::gateway {
 namespace {
 using Kind = tool_calls::Event::Kind;
 
-Json text_part(const std::string& text) {
-  return {{"type", "output_text"}, {"text", text}, {"annotations", Json::array()}, {"logprobs", Json::array()}};
+Json text_part(const std::string& text, const Json& logprobs = Json::array()) {
+  return {{"type", "output_text"}, {"text", text}, {"annotations", Json::array()}, {"logprobs", logprobs}};
 }
 }  // namespace
 
@@ -20,12 +21,31 @@ void ResponsesEvents::add(Json event) {
   text_ += cat("event: ", event["type"].get_ref<const std::string&>(), "\ndata: ", json_text(event), "\n\n");
 }
 
+void ResponsesOutput::add_tokens(const std::vector<SampledToken>& tokens,
+                                 const std::vector<std::vector<TopLogprob>>& tops) {
+  if (!shown_.tokenizer) return;
+  for (std::size_t i = 0; i < tokens.size(); ++i)
+    untold_.emplace_back(tokens[i], i < tops.size() ? tops[i] : std::vector<TopLogprob>());
+}
+
+Json ResponsesOutput::take_logprobs(std::size_t num_tokens) {
+  Json logprobs = Json::array();
+  for (; num_tokens > 0 && !untold_.empty(); --num_tokens) {
+    const auto& [token, tops] = untold_.front();
+    logprobs.push_back(logprob_json(*shown_.tokenizer, token, tops, shown_.num_tops));
+    untold_.pop_front();
+  }
+  return logprobs;
+}
+
 void ResponsesOutput::add(const ReplyPart& part) {
+  auto logprobs = take_logprobs(part.num_tokens);
   switch (part.kind) {
     case Kind::text:
       if (part.is_broken) return;        // of a call that has been shown as far as it came
       if (open_ != Open::message) open_message();
-      add_text("response.output_text.delta", part.text);
+      logprobs_.insert(logprobs_.end(), logprobs.begin(), logprobs.end());
+      add_text("response.output_text.delta", part.text, std::move(logprobs));
       return;
     case Kind::reasoning:
       if (open_ != Open::reasoning) open_reasoning();
@@ -63,13 +83,13 @@ Json ResponsesOutput::event_of_item(const char* type) const {
   return {{"type", type}, {"item_id", item_["id"]}, {"output_index", items_.size()}};
 }
 
-void ResponsesOutput::add_text(const char* event, const std::string& text) {
+void ResponsesOutput::add_text(const char* event, const std::string& text, Json logprobs) {
   text_ += text;
   if (events_ == nullptr) return;
   auto delta = event_of_item(event);
   if (open_ != Open::call) delta["content_index"] = 0;
   delta["delta"] = text;
-  if (open_ == Open::message) delta["logprobs"] = Json::array();
+  if (open_ == Open::message) delta["logprobs"] = std::move(logprobs);
   tell(std::move(delta));
 }
 
@@ -128,11 +148,11 @@ void ResponsesOutput::close(bool is_whole) {
 }
 
 void ResponsesOutput::close_message() {
-  const auto part = text_part(text_);
+  const auto part = text_part(text_, logprobs_);
   auto text_done = event_of_item("response.output_text.done");
   text_done["content_index"] = 0;
   text_done["text"] = text_;
-  text_done["logprobs"] = Json::array();
+  text_done["logprobs"] = std::exchange(logprobs_, Json::array());
   tell(std::move(text_done));
   auto part_done = event_of_item("response.content_part.done");
   part_done["content_index"] = 0;

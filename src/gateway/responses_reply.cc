@@ -33,7 +33,8 @@ class ResponsesReply final : public ChatReply {
   ResponsesReply(const ReplyOrigin& origin, const ChatRequest& request)
       : id_(cat("resp_", origin.request_id)), model_(origin.model),
         created_(static_cast<std::int64_t>(origin.created_unix_seconds)), turn_(request.responses),
-        output_(origin.request_id, request.responses, request.is_stream ? &events_ : nullptr) {}
+        output_(origin.request_id, request.responses, request.is_stream ? &events_ : nullptr,
+                {request.returns_logprobs ? origin.tokenizer : nullptr, request.top_logprobs}) {}
 
   // A response is one choice.
   std::string opening(std::uint32_t choice, const std::vector<TokenId>& prompt_ids) override;
@@ -103,6 +104,7 @@ std::string ResponsesReply::heartbeat() {
 }
 
 std::string ResponsesReply::piece(std::uint32_t, const ChoicePiece& piece) {
+  output_.add_tokens(piece.tokens, piece.top_logprobs);
   for (const auto& part : piece.parts) output_.add(part);
   return events_.take();
 }
@@ -132,6 +134,7 @@ std::string ResponsesReply::failure(const ApiError& error) {
 
 std::string ResponsesReply::whole(const std::vector<ChoiceStream>& choices, const std::vector<TokenId>& prompt_ids) {
   const auto& ended = choices.front();
+  output_.add_tokens(ended.tokens(), ended.top_logprobs());
   for (const auto& part : ended.parts()) output_.add(part);
   end_output(ended);
   Usage usage;

@@ -4,12 +4,11 @@
 #include "corisco/base/json.h"
 #include "gateway/openai_fields.h"
 #include "gateway/openai_responses.h"
+#include "gateway/reply_form_fields.h"
 #include "gateway/responses_history.h"
 
 namespace corisco::gateway {
 namespace {
-bool is_free_choice(const Json& value) { return value == "auto" || value == "none"; }
-
 // Each would change the result, and is not supported. Reasoning effort and verbosity are the model's
 // affair, truncation and context_management would only shorten what the client sends anyway, and
 // max_tool_calls counts calls of tools that are not there: all are ignored.
@@ -17,33 +16,20 @@ constexpr std::array kUnsupported = {
     Unsupported{"background", is_empty_or_false},
     Unsupported{"conversation", is_empty_or_false},
     Unsupported{"prompt", is_empty_or_false},
-    Unsupported{"tool_choice", is_free_choice},
-    Unsupported{"top_logprobs", is_zero},
 };
 
-void read_text_format(JsonFields& fields) {
-  const auto* text = fields.find("text");
-  if (text == nullptr) return;
-  if (!text->is_object()) {
-    fields.refuse("text", "must be an object");
-    return;
-  }
-  const auto* format = JsonFields(*text).find("format");
-  if (format != nullptr && !is_text_format(*format))
-    fields.refuse("text.format", "other than text is not supported", "unsupported_parameter");
-}
-
 // What else a response could include comes from tools and pictures that are not there.
-void read_include(JsonFields& fields, ResponsesTurn& turn) {
+void read_include(JsonFields& fields, ChatRequest& request) {
   const auto* include = fields.find("include");
-  if (include == nullptr) return;
-  if (!include->is_array()) fields.refuse("include", "must be a list");
-  for (const auto& name : *include) {
-    if (name == "reasoning.encrypted_content") turn.seals_reasoning = true;
-    if (name == "message.output_text.logprobs")
-      fields.refuse("include", "of log-probabilities is not supported; /v1/chat/completions has them",
-                    "unsupported_parameter");
+  const Json none = Json::array();
+  if (include != nullptr && !include->is_array()) fields.refuse("include", "must be a list");
+  for (const auto& name : include == nullptr ? none : *include) {
+    if (name == "reasoning.encrypted_content") request.responses->seals_reasoning = true;
+    if (name == "message.output_text.logprobs") request.returns_logprobs = true;
   }
+  const auto top = static_cast<std::uint32_t>(fields.integer("top_logprobs", 0, 20).value_or(0));
+  if (request.returns_logprobs) request.top_logprobs = top;   // alternatives of what nobody sees: none
+  request.responses->repeated["top_logprobs"] = top;
 }
 
 void read_metadata(JsonFields& fields, Json& repeated) {
@@ -64,7 +50,8 @@ void read_repeated(JsonFields& fields, const ChatRequest& request, Json& repeate
   const auto number = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
   repeated["instructions"] = nullptr;    // long, and the client's own, as the tools are
   repeated["tools"] = Json::array();
-  repeated["tool_choice"] = request.reads_tool_calls ? "auto" : "none";
+  const auto free_choice = request.reads_tool_calls ? "auto" : "none";
+  repeated["tool_choice"] = request.forced_call.is_forced ? *fields.find("tool_choice") : Json(free_choice);
   repeated["parallel_tool_calls"] = fields.flag("parallel_tool_calls", true);
   repeated["max_output_tokens"] = request.max_tokens ? Json(*request.max_tokens) : Json();
   repeated["temperature"] = number(sampling.temperature);
@@ -75,7 +62,9 @@ void read_repeated(JsonFields& fields, const ChatRequest& request, Json& repeate
   const auto* effort = reasoning != nullptr && reasoning->is_object() ? JsonFields(*reasoning).find("effort") : nullptr;
   const bool has_effort = effort != nullptr && effort->is_string();
   repeated["reasoning"] = {{"effort", has_effort ? *effort : Json()}, {"summary", nullptr}};
-  repeated["text"] = {{"format", {{"type", "text"}}}};
+  const Json text_format = {{"type", "text"}};
+  const bool has_form = request.form.kind != ReplyForm::Kind::free;
+  repeated["text"] = {{"format", has_form ? fields.find("text")->at("format") : text_format}};
   repeated["truncation"] = "disabled";
   read_metadata(fields, repeated);
 }
@@ -137,6 +126,7 @@ std::optional<ApiError> read_tools(JsonFields& fields, const ChatLimits& limits,
   Json native = Json::array();
   if (auto error = request.responses->tools.read(*tools, native)) return error;
   if (!native.empty()) request.tools_json = json_text(native);
+  request.strict_tools = request.responses->tools.strict_names();
   request.num_tools_left_out = request.responses->tools.num_left_out();
   return std::nullopt;
 }
@@ -154,14 +144,15 @@ OrApiError<ChatRequest> parse_openai_responses(std::string_view body, const Chat
   if (auto error = read_conversation(fields, limits, request)) return std::move(*error);
   refuse_unsupported(fields, kUnsupported);
   refuse_unsupported_output(fields);
-  read_text_format(fields);
-  read_include(fields, *request.responses);
+  read_responses_form(fields, request);
+  read_responses_tool_choice(fields, request);
+  read_include(fields, request);
   read_template_kwargs(fields, request);
   if (const auto max = fields.integer("max_output_tokens", 1, 0x7fffffff))
     request.max_tokens = static_cast<std::uint32_t>(*max);
   request.is_stream = fields.flag("stream", false);
   read_stop_strings(fields, "stop", limits, request);
-  read_draw_limits(fields, -1, request.sampling);
+  read_draws(fields, limits, request);
   read_repeated(fields, request, request.responses->repeated);
   if (fields.problem()) return *fields.problem();
   return request;

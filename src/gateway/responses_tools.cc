@@ -138,7 +138,7 @@ MaybeError ResponsesTools::read_one(const Json& tool, const std::string& where, 
     return invalid_request(cat("'tools' holds more than ", tools_max_, " of them"), "tools");
   for (const auto& built_in : kBuiltIns) {
     if (type != built_in.type) continue;
-    add({{}, built_in.form, {}, {}}, built_in.description, built_in.parameters(), native);
+    add({{}, built_in.form, {}, {}, false}, built_in.description, built_in.parameters(), native);
     return std::nullopt;
   }
   if (type == "function" || type == "custom") return read_named(tool, type, where, name_space, native);
@@ -157,7 +157,10 @@ MaybeError ResponsesTools::read_named(const Json& tool, const std::string& type,
   if (parameters != nullptr && !parameters->is_object()) return lacks(cat(where, ".parameters"), "to be an object");
   const bool is_custom = type == "custom";
   const Json none = {{"type", "object"}, {"properties", Json::object()}};
-  add({{}, is_custom ? ToolForm::custom : ToolForm::function, name, name_space}, text_of(said, "description"),
+  const auto* strict = member(said, "strict");
+  const bool is_strict = !is_custom && strict != nullptr && *strict == true;
+  const auto form = is_custom ? ToolForm::custom : ToolForm::function;
+  add({{}, form, name, name_space, is_strict}, text_of(said, "description"),
       is_custom ? custom_parameters(said) : parameters == nullptr ? none : *parameters, native);
   return std::nullopt;
 }
@@ -166,6 +169,13 @@ MaybeError ResponsesTools::read(const Json& tools, Json& native) {
   for (std::size_t i = 0; i < tools.size(); ++i)
     if (auto error = read_one(tools[i], cat("tools[", i, "]"), {}, native)) return error;
   return std::nullopt;
+}
+
+std::vector<std::string> ResponsesTools::strict_names() const {
+  std::vector<std::string> names;
+  for (const auto& tool : tools_)
+    if (tool.is_strict) names.push_back(tool.native_name);
+  return names;
 }
 
 std::string arguments_of_input(const std::string& custom_input) {

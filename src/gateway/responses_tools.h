@@ -26,6 +26,7 @@ struct ResponsesTool {
   ToolForm form = ToolForm::function;
   std::string name;
   std::string name_space;                // empty: none
+  bool is_strict = false;
 };
 
 class ResponsesTools {
@@ -36,6 +37,7 @@ class ResponsesTools {
   std::optional<ApiError> read(const Json& tools, Json& native);
   // Tools that only OpenAI's own servers run.
   std::uint32_t num_left_out() const { return num_left_out_; }
+  std::vector<std::string> strict_names() const;   // of functions whose arguments must obey their schemas
   // By the name that a model calls it by; null: unknown.
   const ResponsesTool* find(std::string_view native_name) const;
   // For calls of earlier turns: the name that a template shows, also of a tool that is gone.

@@ -58,12 +58,13 @@ void RetryBook::end(const std::shared_ptr<Exchange>& exchange, Stage stage, std:
   wake_attached(*exchange);
 }
 
-std::shared_ptr<Exchange> RetryBook::find(const RequestIdentity& identity, bool has_marks) const {
+std::shared_ptr<Exchange> RetryBook::find(const RequestIdentity& identity, bool has_marks,
+                                          TimePoint now) const {
   std::shared_ptr<Exchange> found;
   for (const auto& exchange : exchanges_) {
     if (exchange->stage == Stage::delivered || !(exchange->identity == identity)) continue;
     if (exchange->is_left() && exchange->attached.empty()) return exchange;
-    if (has_marks && !found) found = exchange;
+    if (has_marks && !found && now >= exchange->given_up_from) found = exchange;
   }
   return found;
 }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "corisco/base/clock.h"
 #include "corisco/gateway/ports.h"
 #include "gateway/peer.h"
 #include "gateway/retry_identity.h"
@@ -21,7 +22,7 @@ namespace corisco::gateway {
 struct KeptReply {
   std::vector<TokenId> prompt_ids;
   bool starts_in_reasoning = false;
-  std::string request_id;                // that the ids of its tool calls follow from
+  std::vector<std::string> call_id_seeds;   // of CallIds, by choice
   std::vector<GenerateDelta> choices;    // each in one piece
   PolicyVersion policy_version;          // that drew its last token
   std::size_t bytes() const;
@@ -31,6 +32,7 @@ struct KeptReply {
 struct Draw {
   std::uint64_t prompt = 0;              // hash of the ids
   std::uint64_t nth = 0;                 // how many came before it
+  std::uint32_t num_given_up = 0;        // tries at it whose replies count no more
 };
 
 // A request that is answered by sampling.
@@ -46,6 +48,7 @@ struct Exchange {
   const Peer* peer = nullptr;            // while it runs
   std::function<void()> wake;            // the same
   std::map<std::uint64_t, std::function<void()>> attached;   // retries that wait for it or repeat it
+  TimePoint given_up_from{};             // not before, as its clients wait, unless their connection is gone
   std::vector<CallId> calls;             // recorded
   std::optional<Draw> draw;              // once it is sampled
   bool hit_length = false;
@@ -80,8 +83,9 @@ class RetryBook {
 
   // The exchange that a request like this one is the retry of; null: of none, it wants a reply of its own.
   // That is one which its client has left and no other retry follows, or, if the request bears the client's
-  // retry marks, any that is not delivered.
-  std::shared_ptr<Exchange> find(const RequestIdentity& identity, bool has_marks) const;
+  // retry marks, one that is not delivered and older than its client waits. A younger one whose connection
+  // is there is a parallel call: this one's predecessor never came, or was answered.
+  std::shared_ptr<Exchange> find(const RequestIdentity& identity, bool has_marks, TimePoint now) const;
   // One whose reply was cut by its token limit, asked again with a larger one.
   std::shared_ptr<Exchange> find_cut(const RequestIdentity& identity) const;
 

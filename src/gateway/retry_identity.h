@@ -24,7 +24,11 @@ struct RequestIdentity {
 // Linear in the request's size.
 RequestIdentity identity_of(const ChatRequest& request, const WireFormat& format);
 
-// The client says itself that it sends this request again (x-stainless-retry-count, of the OpenAI and
-// Anthropic clients and of what is built on them). The others are known by their closed connection alone.
-bool has_retry_marks(const Head& head);
+// What the OpenAI and Anthropic clients, and what is built on them, say of a request's retries. Those of other
+// clients are known by their closed connection alone.
+struct RetryMarks {
+  bool is_retry = false;                 // x-stainless-retry-count: this is not the first try
+  std::optional<double> patience_seconds;   // x-stainless-read-timeout, or -timeout: how long it waits for a reply
+};
+RetryMarks retry_marks_of(const Head& head);
 }  // namespace corisco::gateway

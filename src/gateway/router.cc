@@ -4,11 +4,14 @@
 #include <boost/asio/ip/host_name.hpp>
 
 #include "gateway/chat_call.h"
+#include "gateway/json_fields.h"
 #include "gateway/model_list.h"
 #include "gateway/model_names.h"
 #include "gateway/retry_identity.h"
 #include "gateway/rollout_routes.h"
 #include "gateway/token_count.h"
+#include "gateway/upstream_call.h"
+#include "gateway/upstream_request.h"
 #include "gateway/wire_format.h"
 
 namespace corisco::gateway {
@@ -40,7 +43,8 @@ ApiError wrong_method(const Head& head, RouteKind kind) {
 
 ApiError no_such_route() {
   auto error = invalid_request(
-      "nothing is served at this path; the model is at /v1/chat/completions, /v1/responses, /v1/messages and /v1/models",
+      "nothing is served at this path; the model is at /v1/chat/completions, /v1/responses, /v1/messages and "
+      "/v1/models",
       {}, "unknown_url");
   error.status = 404;
   return error;
@@ -61,6 +65,29 @@ std::string url_from(const Head& head, const config::Gateway& options) {
   return cat(options.tls_certificate.empty() ? "http://" : "https://", *host);
 }
 
+bool has_tls_url(const config::Gateway& options) {
+  const auto& urls = options.upstream_urls;
+  return std::any_of(urls.begin(), urls.end(), [](const auto& named) { return starts_with(named.second, "https:"); });
+}
+
+// The model that a body asks for; empty if it says none or cannot be read, which its own route then says.
+struct NamedModel {
+  std::string model, body;
+};
+asio::awaitable<NamedModel> find_model(TextWorker& worker, std::string body) {
+  const auto size = body.size();
+  auto work = [body = std::move(body)]() mutable {
+    NamedModel named;
+    const auto parsed = parse_json_object(body);
+    const auto* object = std::get_if<Json>(&parsed);
+    if (object != nullptr) named.model = JsonFields(*object).text("model");
+    named.body = std::move(body);
+    return named;
+  };
+  auto named = co_await worker.run(size, std::move(work));
+  co_return named;
+}
+
 std::string machine_name() {
   boost::system::error_code error;
   const auto name = asio::ip::host_name(error);
@@ -69,7 +96,8 @@ std::string machine_name() {
 }  // namespace
 
 Router::Router(CallContext& context)
-    : context_(context), parts_(context.parts), browsers_(parts_.config->gateway, machine_name()), lightning_(context) {}
+    : context_(context), parts_(context.parts), browsers_(parts_.config->gateway, machine_name()), lightning_(context),
+      upstream_(has_tls_url(parts_.config->gateway)) {}
 
 Plan Router::plan(const Head& head, bool is_loopback) {
   Plan plan;
@@ -122,11 +150,8 @@ asio::awaitable<void> Router::answer(Plan plan, const Head& head, std::string bo
   const RequestInFlight in_flight(context_.metrics);
   if (plan.refusal) {
     co_await reply.whole(std::move(*plan.refusal));
-  } else if (const auto* format = wire_format_of(plan.route.kind)) {
-    ChatCall call(context_, *format, plan.caller, reply, has_retry_marks(head));
-    co_await call.run(std::move(body));
-  } else if (plan.route.kind == RouteKind::count_tokens) {
-    co_await count_tokens(context_, plan.caller, std::move(body), reply);
+  } else if (takes_conversation(plan.route.kind)) {
+    co_await answer_model(plan, head, std::move(body), reply);
   } else if (is_lightning_route(plan.route.kind)) {
     auto url = url_from(head, parts_.config->gateway);
     auto answer = co_await lightning_.answer(plan.route, plan.caller, head.method, head.target, std::move(body),
@@ -141,6 +166,30 @@ asio::awaitable<void> Router::answer(Plan plan, const Head& head, std::string bo
     co_await reply.whole(std::move(quick));
   }
   context_.metrics.answered(plan.route.kind, reply.status());
+}
+
+asio::awaitable<void> Router::answer_model(Plan plan, const Head& head, std::string body, ReplyWriter& reply) {
+  const auto kind = plan.route.kind;
+  const auto& options = parts_.config->gateway;
+  if (!options.upstream_urls.empty() && upstream_path(kind) != nullptr) {
+    auto named = co_await find_model(context_.worker, std::move(body));
+    body = std::move(named.body);
+    // A rollout without calls left gets the last turn that ChatCall makes, whichever model it asks for.
+    const auto& attempt = plan.caller.attempt;
+    const bool has_calls = !attempt || attempt->summary.num_calls < options.calls_per_attempt_max;
+    const bool is_counted = kind != RouteKind::count_tokens;
+    if (role_of(options, named.model) == ModelRole::upstream && (has_calls || !is_counted)) {
+      UpstreamCall call(context_, upstream_, {head, kind, named.model}, plan.caller, reply);
+      co_await call.run(std::move(body));
+      co_return;
+    }
+  }
+  if (const auto* format = wire_format_of(kind)) {
+    ChatCall call(context_, *format, plan.caller, reply, retry_marks_of(head));
+    co_await call.run(std::move(body));
+  } else {
+    co_await count_tokens(context_, plan.caller, std::move(body), reply);
+  }
 }
 
 OrApiError<Reply> Router::quick_answer(const Plan& plan, const Head& head, const std::string& body) const {
@@ -169,15 +218,15 @@ OrApiError<Reply> Router::quick_answer(const Plan& plan, const Head& head, const
 
 OrApiError<Reply> Router::admin_answer(const Plan& plan, const Head& head, const std::string& body) const {
   const auto kind = plan.route.kind;
-  if (kind == RouteKind::admin_open_rollout) return open_rollout(*parts_.rollouts, body, url_from(head, parts_.config->gateway));
+  if (kind == RouteKind::admin_open_rollout)
+    return open_rollout(*parts_.rollouts, body, url_from(head, parts_.config->gateway));
   if (kind == RouteKind::admin_finish_attempt) return finish_attempt(*parts_.rollouts, *plan.route.attempt);
   if (kind != RouteKind::admin_state && parts_.set_paused) parts_.set_paused(kind == RouteKind::admin_pause);
   return text_reply(parts_.state_json ? parts_.state_json() : "{}", "application/json");
 }
 
 Reply Router::models(ErrorShape shape) const {
-  auto names = parts_.config->gateway.model_names;
-  if (names.empty()) names.push_back(parts_.model_name);
+  const auto names = served_names(parts_.config->gateway, parts_.model_name);
   return text_reply(model_list_json(names, shape), "application/json");
 }
 
@@ -188,6 +237,7 @@ Reply Router::front_page() const {
       "/v1/completions       the model without its chat template\n"
       "/v1/messages          the model (Anthropic's API), and /v1/messages/count_tokens\n"
       "/v1/models\n"
+      "/inference/v1/generate  token ids in and out (vLLM's API), and /generate (SGLang's)\n"
       "/metrics              Prometheus\n"
       "/healthz /readyz      probes\n"
       "/admin/state          what the daemon does now\n";

@@ -11,6 +11,7 @@
 #include "gateway/call_context.h"
 #include "gateway/reply_writer.h"
 #include "gateway/routes.h"
+#include "gateway/upstream_stream.h"
 
 namespace corisco::gateway {
 // What the head alone decides.
@@ -30,6 +31,7 @@ class Router {
 
  private:
   std::optional<Reply> answer_to_browser(const Head& head, RouteKind kind) const;
+  boost::asio::awaitable<void> answer_model(Plan plan, const Head& head, std::string body, ReplyWriter& reply);
   OrApiError<Reply> quick_answer(const Plan& plan, const Head& head, const std::string& body) const;
   OrApiError<Reply> admin_answer(const Plan& plan, const Head& head, const std::string& body) const;
   Reply front_page() const;
@@ -39,5 +41,6 @@ class Router {
   const ServerParts& parts_;
   BrowserCheck browsers_;
   lightning::Api lightning_;
+  UpstreamStreams upstream_;
 };
 }  // namespace corisco::gateway

@@ -28,6 +28,8 @@ constexpr std::array kModel = {
     Named{"/v1/messages", RouteKind::messages},
     Named{"/v1/messages/count_tokens", RouteKind::count_tokens},
     Named{"/v1/models", RouteKind::models},
+    Named{"/inference/v1/generate", RouteKind::vllm_generate},
+    Named{"/generate", RouteKind::sglang_generate},
     Named{"/v1/embeddings", RouteKind::unsupported_model_route},
 };
 
@@ -96,6 +98,8 @@ const char* to_string(RouteKind kind) {
     case RouteKind::responses: return "responses";
     case RouteKind::messages: return "messages";
     case RouteKind::count_tokens: return "count_tokens";
+    case RouteKind::vllm_generate: return "vllm_generate";
+    case RouteKind::sglang_generate: return "sglang_generate";
     case RouteKind::unsupported_model_route: return "unsupported_model_route";
     case RouteKind::events: return "events";
     case RouteKind::admin_state: return "admin_state";
@@ -140,6 +144,8 @@ const char* allowed_methods(RouteKind kind) {
     case RouteKind::responses:
     case RouteKind::messages:
     case RouteKind::count_tokens:
+    case RouteKind::vllm_generate:
+    case RouteKind::sglang_generate:
     case RouteKind::events:
     case RouteKind::admin_pause:
     case RouteKind::admin_resume:
@@ -172,7 +178,9 @@ bool takes_conversation(RouteKind kind) {
     case RouteKind::completions:
     case RouteKind::responses:
     case RouteKind::messages:
-    case RouteKind::count_tokens: return true;
+    case RouteKind::count_tokens:
+    case RouteKind::vllm_generate:
+    case RouteKind::sglang_generate: return true;
     default: return false;
   }
 }

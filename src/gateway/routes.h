@@ -20,6 +20,8 @@ enum class RouteKind : std::uint8_t {
   responses,
   messages,                  // Anthropic's
   count_tokens,              // of such messages
+  vllm_generate,             // token ids in, token ids out
+  sglang_generate,
   unsupported_model_route,   // of another wire format, not spoken here
   events,
   admin_state,

@@ -27,6 +27,8 @@ std::uint64_t rollout_key(std::uint64_t run_seed, const AttemptOpening& opening,
                           std::uint32_t choice);
 // From the client's seed; the same prompt, seed and choice give the same reply.
 std::uint64_t client_key(std::int64_t seed, std::span<const TokenId> prompt_ids, std::uint32_t choice);
+// Of a frozen name without the client's seed: other draws than the policy's from the same prompt.
+std::uint64_t frozen_key(std::uint64_t rollout_key);
 // Outside any rollout and without a seed: nth counts such calls in this process.
 std::uint64_t unseeded_key(std::uint64_t run_seed, std::uint64_t nth, std::uint32_t choice);
 

@@ -178,4 +178,13 @@ SplitCause split_cause(const Conversation& request, const std::vector<CallTree::
   if (earlier[nearest].kwargs_hash != request.kwargs_hash) return SplitCause::template_changed;
   return cause_in_messages(messages, old[nearest], common, request.goes_on);
 }
+
+bool is_sent_back(const Conversation& request, const std::vector<CallTree::Earlier>& replied,
+                  const ReplyReader& reader) {
+  const auto messages = read(request.messages_json).rest;
+  return std::any_of(replied.begin(), replied.end(), [&](const CallTree::Earlier& call) {
+    const auto at = read(call.messages.items()).rest.size();
+    return at < messages.size() && is_same(messages[at], message_of(reader.read(call.turn)));
+  });
+}
 }  // namespace corisco::gateway

@@ -18,4 +18,8 @@ struct Conversation {
 //     nearest is the latter; user C is in user B's place: a fork if it goes on, else history_changed
 SplitCause split_cause(const Conversation& request, const std::vector<CallTree::Earlier>& earlier,
                        const ReplyReader& reader);
+// Whether one of these replies, which the rendering does not say, is among the messages all the same, where it
+// belongs: then the template left it out or wrote it otherwise.
+bool is_sent_back(const Conversation& request, const std::vector<CallTree::Earlier>& replied,
+                  const ReplyReader& reader);
 }  // namespace corisco::gateway

@@ -14,8 +14,9 @@ asio::awaitable<OrApiError<std::size_t>> count(CallContext& context, Caller call
   auto work = [body = std::move(body)] { return parse_anthropic_count(body, ChatLimits{}); };
   auto parsed = co_await context.worker.run(size, std::move(work));
   if (auto* error = std::get_if<ApiError>(&parsed)) co_return std::move(*error);
-  const auto request = std::move(std::get<ChatRequest>(parsed));
+  auto request = std::move(std::get<ChatRequest>(parsed));
   if (auto unknown = unknown_model(context.parts.config->gateway, request.model)) co_return std::move(*unknown);
+  request.role = role_of(context.parts.config->gateway, request.model);
   auto made = co_await make_prompt(context, request, caller.attempt.get());
   if (auto* error = std::get_if<ApiError>(&made)) co_return std::move(*error);
   co_return std::get<Prompt>(made).ids.size();

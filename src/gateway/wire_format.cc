@@ -4,6 +4,8 @@
 #include "gateway/openai_chat.h"
 #include "gateway/openai_completions.h"
 #include "gateway/openai_responses.h"
+#include "gateway/sglang_generate.h"
+#include "gateway/vllm_generate.h"
 
 namespace corisco::gateway {
 const WireFormat* wire_format_of(RouteKind kind) {
@@ -11,11 +13,15 @@ const WireFormat* wire_format_of(RouteKind kind) {
   static const OpenAiCompletions openai_completions;
   static const OpenAiResponses openai_responses;
   static const AnthropicMessages anthropic_messages;
+  static const VllmGenerate vllm_generate;
+  static const SglangGenerate sglang_generate;
   switch (kind) {
     case RouteKind::chat_completions: return &openai_chat;
     case RouteKind::completions: return &openai_completions;
     case RouteKind::responses: return &openai_responses;
     case RouteKind::messages: return &anthropic_messages;
+    case RouteKind::vllm_generate: return &vllm_generate;
+    case RouteKind::sglang_generate: return &sglang_generate;
     default: return nullptr;
   }
 }

@@ -60,10 +60,19 @@ const Table kGateway{
      "Requests that were sent again: answered with the reply that was sampled for them (repeated), or sampled "
      "anew, since there was none or the policy has changed (sampled_anew).",
      {"result"}},
+    {Kind::counter,
+     "corisco_gateway_constrained_calls_total",
+     "Calls whose reply must obey a grammar, by what asked for it: its form, a forced_call, or strict_tools; "
+     "unenforced_strict_tools were left to the model, since its way to write calls or a schema has no grammar.",
+     {"constraint"}},
     {Kind::counter, "corisco_gateway_side_calls_total",
      "Calls beside a harness's task, such as titles; trained only with gateway.train_side_calls."},
     {Kind::counter, "corisco_gateway_final_turns_total",
      "Replies that the gateway made itself to end a harness whose rollout had no calls left; never trained."},
+    {Kind::counter,
+     "corisco_gateway_upstream_calls_total",
+     "Requests of names in gateway.upstream_urls, by the status that came back or why none did.",
+     {"model", "result"}},
     {Kind::counter, "corisco_gateway_rejected_requests_total", "Requests refused, by reason.", {"reason"}},
 };
 
@@ -139,10 +148,14 @@ const Table kTrainer{
     {Kind::gauge, "corisco_trainer_mismatch_mean",
      "Mean absolute difference between trainer's and engine's log-probability of tokens of age 0."},
     {Kind::gauge, "corisco_trainer_mismatch_max", "Largest such difference."},
+    {Kind::gauge, "corisco_trainer_rerouted_share",
+     "Share of the replayed experts that the trainer's own router would not have chosen before the last update."},
     {Kind::gauge, "corisco_trainer_policy_age_mean", "Mean policy age of trained tokens, in versions."},
     {Kind::gauge, "corisco_trainer_policy_age_max", "Largest policy age of trained tokens, in versions."},
     {Kind::counter, "corisco_trainer_trained_tokens_total", "Tokens with a loss in published updates."},
     {Kind::counter, "corisco_trainer_forwarded_tokens_total", "Tokens forwarded in published updates."},
+    {Kind::counter, "corisco_trainer_unreplayed_rows_total",
+     "Rows trained with trainer.replay_routing on whose experts nobody recorded: the router chose them anew."},
     {Kind::counter, "corisco_trainer_constant_groups_total",
      "Groups whose rewards were all equal, so that they gave no gradient."},
 };

@@ -12,6 +12,8 @@ const char* to_string(UntrainedReason reason) {
     case UntrainedReason::none: return "none";
     case UntrainedReason::infrastructure: return "infrastructure";
     case UntrainedReason::side: return "side";
+    case UntrainedReason::frozen: return "frozen";
+    case UntrainedReason::several_models: return "several_models";
     case UntrainedReason::untrainable: return "untrainable";
     case UntrainedReason::superseded: return "superseded";
     case UntrainedReason::aborted: return "aborted";

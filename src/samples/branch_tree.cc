@@ -32,22 +32,33 @@ void BranchTree::walk(Place& place, Tokens tokens, const Visit& visit) const {
   }
 }
 
+// Deeper nodes come later, so what is noted last is the longest.
+void BranchTree::note(Found& found, const Node& node, float temperature) const {
+  if (node.ends_call) {
+    found.has_call = true;
+    found.split = node.split;
+  }
+  if (node.ends_trained_call) found.is_at_other_temperature = !node.rows.empty();
+  for (const auto row : node.rows) {
+    if (row_ends_[static_cast<std::size_t>(row)].temperature != temperature) continue;
+    found.row = row;
+    found.is_at_other_temperature = false;
+    break;
+  }
+}
+
 BranchTree::Found BranchTree::find(Tokens prompt, float temperature) const {
   Found found;
-  // Deeper nodes come later, so what is noted last is the longest.
-  walk(found.place, prompt, [&](const Node& node) {
-    if (node.ends_call) {
-      found.has_call = true;
-      found.split = node.split;
-    }
-    if (node.ends_trained_call) found.is_at_other_temperature = !node.rows.empty();
-    for (const auto row : node.rows) {
-      if (row_ends_[static_cast<std::size_t>(row)].temperature != temperature) continue;
-      found.row = row;
-      found.is_at_other_temperature = false;
-      break;
-    }
-  });
+  walk(found.place, prompt, [&](const Node& node) { note(found, node, temperature); });
+  return found;
+}
+
+BranchTree::Found BranchTree::find_behind(std::int32_t row, Tokens rest) const {
+  const auto& end = row_ends_[static_cast<std::size_t>(row)];
+  Found found;
+  found.place = {end.node, nodes_[end.node].edge.size(), 0};
+  note(found, nodes_[end.node], end.temperature);
+  walk(found.place, rest, [&](const Node& node) { note(found, node, end.temperature); });
   return found;
 }
 

@@ -22,7 +22,7 @@ class BranchTree {
   struct Place {
     std::uint32_t node = 0;
     std::size_t matched = 0;   // of the node's edge
-    std::size_t depth = 0;     // from the root
+    std::size_t depth = 0;     // of the tokens that were looked up
   };
   struct Found {
     std::int32_t row = -1;                 // the longest prefix of the prompt at this temperature
@@ -34,6 +34,9 @@ class BranchTree {
 
   BranchTree() : nodes_(1) {}
   Found find(Tokens prompt, float temperature) const;
+  // The same of a prompt that begins with all tokens of this row, given from behind them on, to be added as
+  // it was found. The row's temperature is the one that is asked for, so nothing above its end counts.
+  Found find_behind(std::int32_t row, Tokens rest) const;
   // What a call leaves where it ends: the row that ends there too, or, if it is in none (-1), why it would
   // have begun one, for the call that goes on from it.
   struct End {
@@ -58,6 +61,7 @@ class BranchTree {
   };
   // Goes on along tokens and calls visit(node) at each node that is reached.
   template <class Visit> void walk(Place& place, Tokens tokens, const Visit& visit) const;
+  void note(Found& found, const Node& node, float temperature) const;
   std::int64_t child_of(const Node& node, TokenId first) const;   // -1: none
   std::uint32_t node_at(const Place& place);                      // splits the edge if there is none yet
   void move_row(std::int32_t row, RowEnd to);

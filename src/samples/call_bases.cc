@@ -1,15 +1,21 @@
 #include "samples/call_bases.h"
 
+#include <algorithm>
+
 #include "corisco/base/strings.h"
 #include "corisco/types/token_ids.h"
 
 namespace corisco::samples {
 namespace {
+// shared: of these, how many first items are stored once if the call says truly what it goes on from. They
+// are not looked at; where they are stored twice, all are.
 template <class T>
-bool begins_alike(const SharedPrefix<T>& whole, const SharedPrefix<T>& base, std::size_t size) {
+bool begins_alike(const SharedPrefix<T>& whole, const SharedPrefix<T>& base, std::size_t size, std::size_t shared) {
   if (size > base.size() || size > whole.size()) return false;
-  const auto items = whole.items();
-  return base.common_with(std::span<const T>(items).first(size)) == size;
+  shared = std::min(shared, size);
+  const auto known = whole.shares_first(shared, base) ? shared : 0;
+  const auto ours = whole.tail(known), theirs = base.tail(known);
+  return std::equal(ours.begin(), ours.begin() + static_cast<std::ptrdiff_t>(size - known), theirs.begin());
 }
 
 // Calls of earlier attempts are never gone on from, nor those that ran when a daemon ended.
@@ -34,20 +40,51 @@ void CallBases::see(const Record& record) {
     const Call& call = recorded->call;
     const auto attempt = attempts_.find(call.attempt.rollout);
     if (attempt == attempts_.end() || attempt->second.number != call.attempt.attempt) return;
+    const auto num_prompt = call.prompt_ids.size();
     attempt->second.calls[call.id] = {
-        SharedPrefix<TokenId>::extend(call.prompt_ids, call.prompt_ids.size(), token_ids(call.tokens)), call.request_json};
+        SharedPrefix<TokenId>::extend(call.prompt_ids, num_prompt, token_ids(call.tokens)), num_prompt,
+        call.request_json, experts_of(*recorded)};
   }
+}
+
+// What the record says that it shares with its base is stored once.
+SharedPrefix<std::uint16_t> CallBases::experts_of(const CallRecorded& record) const {
+  const auto& own = record.call.routed_experts;
+  const Beginning* base = record.base_experts > 0 ? find(record.call) : nullptr;
+  if (base == nullptr) return own;
+  return SharedPrefix<std::uint16_t>::extend(
+      base->routed_experts, record.base_experts,
+      {own.begin() + static_cast<std::ptrdiff_t>(record.base_experts), own.end()});
+}
+
+void CallBases::check(CallRecorded& record) const {
+  check(record.call);
+  const Beginning* base = record.call.base ? find(record.call) : nullptr;
+  record.base_experts = base == nullptr ? 0 : base->routed_experts.common_with(record.call.routed_experts);
 }
 
 void CallBases::check(Call& call) const {
   if (const Beginning* base = call.base ? find(call) : nullptr) {
-    if (begins_alike(call.prompt_ids, base->ids, call.base_tokens) &&
-        begins_alike(call.request_json, base->request_json, call.base_request_bytes)) {
+    if (begins_alike(call.prompt_ids, base->ids, call.base_tokens, base->num_prompt) &&
+        begins_alike(call.request_json, base->request_json, call.base_request_bytes, call.base_request_bytes)) {
       return;
     }
   }
   call.base = {};
   call.base_tokens = call.base_request_bytes = 0;
+}
+
+Result<void> CallBases::make_whole(CallRecorded& record) const {
+  CORISCO_CHECK(make_whole(record.call));
+  if (record.base_experts == 0) return {};
+  const Beginning* base = record.call.base ? find(record.call) : nullptr;
+  if (base == nullptr || record.base_experts > base->routed_experts.size()) {
+    return Error{Code::invalid_argument,
+                 cat("call ", record.call.id, " shares more experts with call ", record.call.base, " than there are")};
+  }
+  record.call.routed_experts = SharedPrefix<std::uint16_t>::extend(base->routed_experts, record.base_experts,
+                                                                   record.call.routed_experts).items();
+  return {};
 }
 
 Result<void> CallBases::make_whole(Call& call) const {

@@ -18,20 +18,25 @@ class CallBases {
   // A record is in the journal, its call whole.
   void see(const Record& record);
   // A call that does not begin as it says, or with a call that is not known here, becomes one without a base.
-  void check(Call& call) const;
+  void check(CallRecorded& record) const;
   // Puts the base's beginning in front of what a coded call holds. invalid_argument: the base is missing,
   // or shorter than the call says.
-  Result<void> make_whole(Call& call) const;
+  Result<void> make_whole(CallRecorded& record) const;
 
  private:
   struct Beginning {
-    SharedPrefix<TokenId> ids;             // prompt and reply
+    SharedPrefix<TokenId> ids;             // prompt and reply; the prompt's are the call's own, stored once
+    std::size_t num_prompt = 0;
     SharedPrefix<char> request_json;
+    SharedPrefix<std::uint16_t> routed_experts;
   };
   struct Attempt {
     std::uint32_t number = 0;
     std::unordered_map<CallId, Beginning> calls;
   };
+  void check(Call& call) const;
+  Result<void> make_whole(Call& call) const;
+  SharedPrefix<std::uint16_t> experts_of(const CallRecorded& record) const;
   const Beginning* find(const Call& call) const;
 
   std::unordered_map<RolloutId, Attempt> attempts_;

@@ -60,7 +60,11 @@ class FileJournal final : public Journal {
   Result<void> write(std::vector<Waiting>& batch);
   static void complete(std::vector<Waiting>& batch, const Result<void>& result);
   Result<void> sync();
+  void wait_for_work(std::unique_lock<std::mutex>& lock);
   void note_write(const Result<void>& written);
+  void keep(std::vector<Waiting>& batch, const Error& error);
+  void tell_stuck(const std::string& why);
+  void give_up_rest();
   void go_on_with_removal();
   void rewrite(const std::stop_token& stop, std::uint64_t end, const Retention& retention);
   Result<Removed> put_in_place(Result<std::optional<Rewritten>> rewritten);
@@ -72,13 +76,16 @@ class FileJournal final : public Journal {
   std::uint64_t sequence_;
   CallBases bases_;
   bool is_dirty_ = false, is_failing_ = false;
-  Steady::time_point dirty_since_;
+  Steady::time_point dirty_since_, failing_since_;
   JournalMeters meters_;
 
   std::mutex mutex_;
   std::condition_variable wake_writer_, wake_flushers_;
   // Under mutex_. Counts are of records appended since opening.
   std::deque<Waiting> queue_;
+  std::size_t num_kept_ = 0;  // at the queue's front: counted as written, though their write failed
+  bool wants_retry_ = false;  // of those, by a flush
+  bool is_stuck_ = false;
   std::size_t waiting_bytes_ = 0;
   std::uint64_t num_appended_ = 0, num_written_ = 0, num_synced_ = 0, flush_wanted_ = 0;
   Result<void> last_sync_;

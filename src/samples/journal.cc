@@ -54,36 +54,45 @@ void FileJournal::append(Record record, std::function<void(Result<void>)> done) 
       return;
     }
   }
-  if (done) done(Error{Code::overloaded, "64 MiB wait for the journal: the disk is too slow or hangs"});
+  const Error full{Code::overloaded, "64 MiB wait for the journal: the disk is too slow or hangs"};
+  if (done) done(full);
+  else tell_stuck(full.message);
 }
 
 Result<void> FileJournal::flush() {
   std::unique_lock lock(mutex_);
   const std::uint64_t wanted = num_appended_;
   flush_wanted_ = std::max(flush_wanted_, wanted);
+  wants_retry_ = wants_retry_ || num_kept_ > 0;
   wake_writer_.notify_one();
-  wake_flushers_.wait(lock, [&] { return num_synced_ >= wanted; });
+  wake_flushers_.wait(lock, [&] { return num_synced_ >= wanted && !wants_retry_; });
   if (!last_sync_.ok()) return last_sync_;
   return std::exchange(failure_, Result<void>{});
 }
 
 bool FileJournal::has_work() const {
   const bool is_removal_ready = removal_ && (!removal_->is_started || removal_->rewritten);
-  return !queue_.empty() || num_synced_ < flush_wanted_ || is_removal_ready || is_ending_;
+  return queue_.size() > num_kept_ || wants_retry_ || num_synced_ < flush_wanted_ || is_removal_ready || is_ending_;
+}
+
+// Until there is some, the next sync is due, or what was kept is to be tried again.
+void FileJournal::wait_for_work(std::unique_lock<std::mutex>& lock) {
+  const auto is_there = [this] { return has_work(); };
+  if (is_dirty_) wake_writer_.wait_until(lock, dirty_since_ + kSyncEvery, is_there);
+  else if (num_kept_ > 0) wake_writer_.wait_for(lock, kSyncEvery, is_there);
+  else wake_writer_.wait(lock, is_there);
 }
 
 void FileJournal::run() {
   std::unique_lock lock(mutex_);
   for (bool is_over = false; !is_over;) {
-    if (is_dirty_) {
-      wake_writer_.wait_until(lock, dirty_since_ + kSyncEvery, [this] { return has_work(); });
-    } else {
-      wake_writer_.wait(lock, [this] { return has_work(); });
-    }
+    wait_for_work(lock);
+    const auto num_again = num_kept_;
     auto batch = take_batch();
-    const std::uint64_t num_done = num_written_ + batch.size();
-    is_over = is_ending_ && queue_.empty();
-    const bool must_sync = is_over || (num_synced_ < flush_wanted_ && flush_wanted_ <= num_done);
+    const std::uint64_t num_done = num_written_ + batch.size() - (num_again - num_kept_);
+    const bool is_retry = wants_retry_;
+    const bool must_sync =
+        is_ending_ || is_retry || (num_synced_ < flush_wanted_ && flush_wanted_ <= num_done);
     lock.unlock();
     const bool is_strict = options_.durability == Durability::strict;
     const auto written = write(batch);
@@ -91,14 +100,19 @@ void FileJournal::run() {
     const bool is_due = is_dirty_ && (is_strict || Steady::now() - dirty_since_ >= kSyncEvery);
     const auto synced = must_sync || is_due ? sync() : Result<void>{};
     if (is_strict) complete(batch, written.ok() ? synced : written);
+    if (!written.ok()) keep(batch, written.error());
     go_on_with_removal();
     lock.lock();
+    is_over = is_ending_ && (queue_.empty() || !written.ok());
     num_written_ = num_done;
-    if (!must_sync && !is_due) continue;
-    num_synced_ = num_done;
-    last_sync_ = synced;
+    if (is_retry && (!written.ok() || num_kept_ == 0)) wants_retry_ = false;
+    if (must_sync || is_due) {
+      num_synced_ = num_done;
+      last_sync_ = synced;
+    }
     wake_flushers_.notify_all();
   }
+  give_up_rest();
 }
 
 // Under the mutex: as many records as make a batch.
@@ -108,6 +122,7 @@ std::vector<FileJournal::Waiting> FileJournal::take_batch() {
     bytes += queue_.front().bytes;
     waiting_bytes_ -= queue_.front().bytes;
     batch.push_back(std::move(queue_.front()));
+    num_kept_ -= std::min<std::size_t>(num_kept_, 1);
   }
   if (meters_.waiting_bytes != nullptr) meters_.waiting_bytes->set(static_cast<double>(waiting_bytes_));
   return batch;
@@ -120,7 +135,7 @@ Result<void> FileJournal::write(std::vector<Waiting>& batch) {
   RecordStamp stamp{sequence_, static_cast<std::uint32_t>(options_.clock->unix_seconds())};
   for (auto& waiting : batch) {
     bases_.forget(waiting.record);
-    if (auto* recorded = std::get_if<CallRecorded>(&waiting.record)) bases_.check(recorded->call);
+    if (auto* recorded = std::get_if<CallRecorded>(&waiting.record)) bases_.check(*recorded);
     ++stamp.sequence;
     frames += framed(type_of(waiting.record), stamp, encode(waiting.record));
   }
@@ -143,8 +158,43 @@ void FileJournal::note_write(const Result<void>& written) {
   }
   if (is_failing_ == !written.ok()) return;
   is_failing_ = !written.ok();
+  failing_since_ = Steady::now();
   if (is_failing_) log::error(cat("calls are refused until the journal can be written: ", written.error().message));
   else log::info("the journal can be written again");
+}
+
+// What nobody waits for goes back to the queue's front.
+void FileJournal::keep(std::vector<Waiting>& batch, const Error& error) {
+  const std::chrono::duration<double> failing = Steady::now() - failing_since_;
+  bool has_kept = false;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto waiting = batch.rbegin(); waiting != batch.rend(); ++waiting) {
+      if (waiting->done) continue;
+      waiting_bytes_ += waiting->bytes;
+      queue_.push_front(std::move(*waiting));
+      ++num_kept_;
+    }
+    has_kept = num_kept_ > 0;
+  }
+  if (has_kept && failing.count() > options_.kept_seconds_max) tell_stuck(error.message);
+}
+
+void FileJournal::tell_stuck(const std::string& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(is_stuck_, true)) return;
+  }
+  log::error(cat("the journal cannot keep what the run did: ", why));
+  if (options_.on_stuck) options_.on_stuck(why);
+}
+
+// The journal closes while it cannot be written. Under the mutex.
+void FileJournal::give_up_rest() {
+  if (queue_.empty()) return;
+  log::error(cat("the journal closes without ", queue_.size(), " records that could not be written"));
+  for (auto& waiting : queue_)
+    if (waiting.done) waiting.done(Error{Code::cancelled, "the journal closes, and could not be written"});
 }
 
 void FileJournal::complete(std::vector<Waiting>& batch, const Result<void>& result) {
@@ -160,7 +210,7 @@ Result<void> FileJournal::sync() {
   if (meters_.sync_seconds != nullptr) {
     meters_.sync_seconds->observe(std::chrono::duration<double>(Steady::now() - start).count());
   }
-  if (!synced.ok()) log::error(cat("the journal takes no more records: ", synced.error().message));
+  if (!synced.ok()) tell_stuck(cat("it takes no more records: ", synced.error().message));
   return synced;
 }
 

@@ -25,7 +25,7 @@ Result<ReadReport> read_journal(const std::string& folder,
     auto decoded = decode(frame.type, frame.payload);
     is_unknown = !decoded.ok();
     CORISCO_TRY(Record record, std::move(decoded));
-    if (auto* recorded = std::get_if<CallRecorded>(&record)) CORISCO_CHECK(bases.make_whole(recorded->call));
+    if (auto* recorded = std::get_if<CallRecorded>(&record)) CORISCO_CHECK(bases.make_whole(*recorded));
     bases.see(record);
     for_each(record, frame.stamp);
     return {};

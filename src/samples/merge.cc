@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 #include <tuple>
+#include <unordered_map>
 
 #include "corisco/types/token_ids.h"
 #include "samples/branch_tree.h"
@@ -28,6 +29,8 @@ UntrainedReason reason_against(const Call& call, bool is_rollout_trained, const 
   const auto num_prompt = call.prompt_ids.size(), num_reply = call.tokens.size();
   if (!is_rollout_trained) return UntrainedReason::infrastructure;
   if (call.state == CallState::side) return UntrainedReason::side;
+  if (call.state == CallState::frozen) return UntrainedReason::frozen;
+  if (call.state == CallState::several_models) return UntrainedReason::several_models;
   if (!call.is_trainable || num_prompt == 0) return UntrainedReason::untrainable;   // nothing to predict from
   if (call.state == CallState::superseded) return UntrainedReason::superseded;
   if (call.state == CallState::aborted || call.finish == FinishReason::aborted) return UntrainedReason::aborted;
@@ -38,14 +41,24 @@ UntrainedReason reason_against(const Call& call, bool is_rollout_trained, const 
   return UntrainedReason::none;
 }
 
-// Lengthens the row to the whole prompt, of which it holds the beginning.
-void append_context(Sample& row, Tokens prompt) {
-  const auto known = static_cast<std::ptrdiff_t>(row.token_ids.size());
-  row.token_ids.insert(row.token_ids.end(), prompt.begin() + known, prompt.end());
-  row.loss_mask.resize(prompt.size(), 0);
-  row.sampled_logprobs.resize(prompt.size(), 0.0F);
-  row.policy_versions.resize(prompt.size());
-  row.call_index.resize(prompt.size(), -1);
+// Lengthens the row to the whole prompt, of which it holds the beginning. tail: what follows the prompt's
+// first tokens, of which the row has all and perhaps more.
+void append_context(Sample& row, std::size_t num_prompt, Tokens tail) {
+  const auto missing = tail.last(num_prompt - row.token_ids.size());
+  row.token_ids.insert(row.token_ids.end(), missing.begin(), missing.end());
+  row.loss_mask.resize(num_prompt, 0);
+  row.sampled_logprobs.resize(num_prompt, 0.0F);
+  row.policy_versions.resize(num_prompt);
+  row.call_index.resize(num_prompt, -1);
+}
+
+// What the row knows already stays: each sampled token is trained through what its own draw went through.
+// The last token of the row's reply was first fed by the call that went on from it.
+void append_routing(Sample& row, const Call& call) {
+  const auto& from = call.routed_experts;
+  if (from.size() < row.routed_experts.size()) return row.routed_experts.clear();   // not recorded
+  row.routed_experts.insert(row.routed_experts.end(),
+                            from.begin() + static_cast<std::ptrdiff_t>(row.routed_experts.size()), from.end());
 }
 
 void append_reply(Sample& row, const Call& call) {
@@ -64,20 +77,24 @@ class Rows {
   Rows(RolloutId rollout, MergeLevel level) : rollout_(rollout), may_continue_(level == MergeLevel::trajectory) {}
 
   void train(const Call& call, CallAccount& account) {
-    const auto prompt = call.prompt_ids.items();
+    const auto begun = may_continue_ ? row_begun_by(call) : Begun{};
+    const auto tail = call.prompt_ids.tail(begun.num_tokens);
     auto row = -1;
     if (may_continue_) {
-      const auto found = tree_.find(prompt, call.temperature);
+      const auto found = begun.row < 0 ? tree_.find(tail, call.temperature) : tree_.find_behind(begun.row, tail);
       row = found.row;
       if (row < 0) account.split = cause_of_split(call, found);
       const auto grown_row = row < 0 ? static_cast<std::int32_t>(rows_.size()) : row;
-      tree_.add(found, prompt, token_ids(call.tokens), {.row = grown_row, .temperature = call.temperature});
+      tree_.add(found, tail, token_ids(call.tokens), {.row = grown_row, .temperature = call.temperature});
     }
     Sample& grown = row < 0 ? start(call) : rows_[static_cast<std::size_t>(row)];
-    append_context(grown, prompt);
+    append_context(grown, call.prompt_ids.size(), tail);
     append_reply(grown, call);
+    append_routing(grown, call);
+    last_calls_[grown.branch] = &call;
+    row_of_call_[call.id] = grown.branch;
     account.branch = static_cast<std::int32_t>(grown.branch);
-    account.row_begin = static_cast<std::uint32_t>(prompt.size());
+    account.row_begin = static_cast<std::uint32_t>(call.prompt_ids.size());
   }
 
   // An untrained call makes no row, but others may go on from it.
@@ -97,7 +114,31 @@ class Rows {
     row.branch = static_cast<std::uint32_t>(rows_.size() - 1);
     row.first_turn = call.turn;
     row.temperature = call.temperature;
+    last_calls_.push_back(&call);
     return row;
+  }
+
+  // The row that ends with the call that this one says it goes on from, if its prompt begins with all of
+  // that row: only what follows it is looked at. Row -1: the prompt is looked up from its first token.
+  struct Begun {
+    std::int32_t row = -1;
+    std::size_t num_tokens = 0;
+  };
+  Begun row_begun_by(const Call& call) const {
+    const auto found = call.base ? row_of_call_.find(call.base) : row_of_call_.end();
+    if (found == row_of_call_.end()) return {};
+    const auto row = found->second;
+    const Call& last = *last_calls_[row];
+    const auto num_prompt = last.prompt_ids.size(), num_row = num_prompt + last.tokens.size();
+    const bool may_begin = last.id == call.base && last.temperature == call.temperature &&
+                           call.prompt_ids.size() >= num_row &&
+                           call.prompt_ids.shares_first(num_prompt, last.prompt_ids);
+    if (!may_begin) return {};
+    const auto rest = call.prompt_ids.tail(num_prompt);
+    const auto is_id = [](TokenId id, const SampledToken& token) { return id == token.id; };
+    const auto end = rest.begin() + static_cast<std::ptrdiff_t>(last.tokens.size());
+    if (!std::equal(rest.begin(), end, last.tokens.begin(), is_id)) return {};
+    return {static_cast<std::int32_t>(row), num_row};
   }
 
   // The calls of the first turn begin the rollout; any later row is a split. What the gateway saw to be
@@ -113,6 +154,8 @@ class Rows {
   const RolloutId rollout_;
   const bool may_continue_;
   std::vector<Sample> rows_;
+  std::vector<const Call*> last_calls_;  // by row
+  std::unordered_map<CallId, std::uint32_t> row_of_call_;
   BranchTree tree_;
 };
 }  // namespace
@@ -130,7 +173,7 @@ Merged merge(const FinishedRollout& rollout, MergeLevel level, const MergeLimits
     account.reason = reason_against(*call, is_trained(rollout), limits);
     if (account.reason == UntrainedReason::none) {
       rows.train(*call, account);
-    } else {
+    } else if (call->state != CallState::frozen) {   // whose conversations are not the policy's
       rows.pass(*call);
     }
   }

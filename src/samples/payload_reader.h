@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <concepts>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
@@ -63,6 +64,13 @@ class PayloadReader {
     typename SharedPrefix<T>::Items items;
     (*this)(items);
     sequence = std::move(items);
+  }
+  // Whoever has the first ones puts them in front.
+  void appendix(std::vector<std::uint16_t>& items, std::uint64_t& first) {
+    if (!trouble_.empty() || bytes_.empty()) return;
+    (*this)(first);
+    (*this)(items);
+    if (first == 0 && items.empty()) fail("an appendix of nothing");
   }
   void operator()(std::vector<SampledToken>& tokens) {
     const std::size_t size = count();

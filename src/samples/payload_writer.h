@@ -1,8 +1,10 @@
 // Fields of a record -> the bytes of its payload. Whole numbers as varints; floating-point numbers as
 // their bits. What it writes, PayloadReader reads, field by field in the same order.
 #pragma once
+#include <algorithm>
 #include <bit>
 #include <concepts>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,13 +42,21 @@ class PayloadWriter {
   }
   // The items behind the first ones.
   void rest(const SharedPrefix<TokenId>& sequence, std::size_t first) {
-    const auto items = sequence.items();
-    (*this)(items.size() - first);
-    for (std::size_t i = first; i < items.size(); ++i) (*this)(items[i]);
+    const auto items = sequence.tail(first);
+    (*this)(items.size());
+    for (const auto item : items) (*this)(item);
   }
   void rest(const SharedPrefix<char>& sequence, std::size_t first) {
-    const auto items = sequence.items();
-    put_text(std::string_view(items).substr(first));
+    put_text(sequence.tail(first));
+  }
+  // The last field of its record, which is not there if there are no items: how many of them were the first
+  // ones of an earlier record's, and the others.
+  void appendix(const std::vector<std::uint16_t>& items, std::uint64_t first) {
+    if (items.empty()) return;
+    first = std::min<std::uint64_t>(first, items.size());
+    (*this)(first);
+    (*this)(items.size() - first);
+    for (std::size_t i = first; i < items.size(); ++i) (*this)(items[i]);
   }
   // By column: ids, log-probabilities, whether they are also those of the draw or else the latter, and
   // runs of equal versions.

@@ -21,7 +21,7 @@ void fields_of(Archive& a, Call& call) {
   a(call.tokens);
   a.enumerator(call.finish, FinishReason::aborted);
   a(call.temperature), a(call.is_delivered), a(call.is_trainable);
-  a.enumerator(call.state, CallState::side);
+  a.enumerator(call.state, CallState::several_models);
   a.enumerator(call.split, SplitCause::temperature_changed);
   a.rest(call.request_json, call.base ? call.base_request_bytes : 0);
   a(call.reply_text), a(call.started_unix_seconds), a(call.parse_errors);
@@ -53,11 +53,12 @@ void fields_of(Archive& a, AttemptStarted& record) {
 template <class Archive>
 void fields_of(Archive& a, CallRecorded& record) {
   a(record.call), a(record.removed_prompt_tokens), a(record.removed_tokens);
+  a.appendix(record.call.routed_experts, record.base_experts);
 }
 template <class Archive>
 void fields_of(Archive& a, CallDelivered& record) {
   a(record.call), a(record.attempt), a(record.is_delivered);
-  a.enumerator(record.state, CallState::side);
+  a.enumerator(record.state, CallState::several_models);
 }
 template <class Archive>
 void fields_of(Archive& a, RolloutFinished& record) {
@@ -119,7 +120,8 @@ std::size_t encoded_bytes(const Record& record) {
       return call.base && shared < all ? all - shared : all;
     };
     return kFixed + 4 * own(call.prompt_ids.size(), call.base_tokens) + 20 * call.tokens.size() +
-           own(call.request_json.size(), call.base_request_bytes) + call.reply_text.size() + error_bytes;
+           own(call.request_json.size(), call.base_request_bytes) + call.reply_text.size() + error_bytes +
+           2 * call.routed_experts.size();
   }
   if (const auto* opened = std::get_if<RolloutOpened>(&record)) return kFixed + opened->spec.task_json.size();
   if (const auto* finished = std::get_if<RolloutFinished>(&record)) {

@@ -27,7 +27,7 @@ class Salvage {
   Result<void> take(const Frame& frame) {
     CORISCO_TRY(Record record, decode(frame.type, frame.payload));
     if (auto* recorded = std::get_if<CallRecorded>(&record)) {
-      if (!restore(recorded->call)) {
+      if (!restore(*recorded)) {
         ++report_.num_dropped_calls;
         return {};
       }
@@ -39,14 +39,15 @@ class Salvage {
 
  private:
   // Also where the start of the attempt is what was lost.
-  bool restore(Call& call) {
+  bool restore(CallRecorded& record) {
+    const Call& call = record.call;
     auto& attempt = attempts_[call.attempt.rollout];
     if (attempt < call.attempt.attempt) {
       attempt = call.attempt.attempt;
       read_.see(AttemptStarted{call.attempt, 0});
     }
-    if (!read_.make_whole(call).ok()) return false;
-    read_.see(CallRecorded{call});
+    if (!read_.make_whole(record).ok()) return false;
+    read_.see(record);
     return true;
   }
   void count_missing(const UpdatePublished& update) {
@@ -60,7 +61,7 @@ class Salvage {
     }
     if (!std::holds_alternative<CallRecorded>(record)) read_.see(record);
     written_.forget(record);
-    if (auto* recorded = std::get_if<CallRecorded>(&record)) written_.check(recorded->call);
+    if (auto* recorded = std::get_if<CallRecorded>(&record)) written_.check(*recorded);
     CORISCO_CHECK(file_.write(framed(type_of(record), {++report_.num_kept, written_unix_seconds}, encode(record))));
     written_.see(record);
     return {};

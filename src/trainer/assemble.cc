@@ -23,6 +23,8 @@ void check_row(const Sample& row, PolicyVersion current) {
           row.policy_versions.size() == length,
       cat(length, " ids, ", row.loss_mask.size(), " masks, ", row.sampled_logprobs.size(), " logprobs, ",
           row.policy_versions.size(), " versions in a row of rollout ", row.rollout));
+  CORISCO_ASSERT(length < 2 ? row.routed_experts.empty() : row.routed_experts.size() % (length - 1) == 0,
+                 cat(row.routed_experts.size(), " experts of ", length, " tokens in a row of rollout ", row.rollout));
   CORISCO_ASSERT(length == 0 || !row.loss_mask[0],
                  cat("the first token of a row of rollout ", row.rollout, " has no context to train from"));
   for (std::size_t t = 0; t < length; ++t) {

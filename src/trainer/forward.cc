@@ -4,8 +4,10 @@
 #include <ATen/ops/index_select.h>
 
 namespace corisco::trainer {
-at::Tensor trained_logprobs(model::Decoder& decoder, const MicroBatch& batch) {
-  const at::Tensor hidden = decoder.hidden(batch.input);  // [T, H]
+at::Tensor trained_logprobs(model::Decoder& decoder, const MicroBatch& batch, std::uint64_t* num_rerouted) {
+  model::ForwardInput input = batch.input;
+  input.num_rerouted = num_rerouted;
+  const at::Tensor hidden = decoder.hidden(input);  // [T, H]
   const auto num_targets = static_cast<std::int64_t>(batch.hidden_rows.size());
   const at::Tensor rows = at::from_blob(const_cast<std::int64_t*>(batch.hidden_rows.data()), {num_targets},
                                         at::TensorOptions(at::kLong))

@@ -16,7 +16,14 @@ struct Bin {
   float temperature = 1.0F;
 };
 
-TokenRow forwarded(const TrainRow& row) { return TokenRow(row.sample->token_ids).first(row.forward_length); }
+TokenRow forwarded(const TrainRow& row, const PackingOptions& options) {
+  const Sample& sample = *row.sample;
+  TokenRow result{std::span(sample.token_ids).first(row.forward_length)};
+  if (!options.replays_routing || sample.routed_experts.empty()) return result;
+  const std::size_t width = sample.routed_experts.size() / (sample.token_ids.size() - 1);
+  result.experts = std::span(sample.routed_experts).first(row.forward_length * width);
+  return result;
+}
 
 float temperature_of(const TrainRow& row) {
   // Greedy draws record logprobs at temperature 1.
@@ -50,12 +57,12 @@ class Planner {
  private:
   std::span<Bin> open_bins() { return std::span(bins_).last(std::min(bins_.size(), kOpenBins)); }
   std::size_t tokens_added(const Bin& bin, std::size_t row) const {
-    const TokenRow ids = forwarded(assembly_.rows[row]);
+    const TokenRow tokens = forwarded(assembly_.rows[row], options_);
     std::size_t shared = 0;
     if (options_.share_prefixes)
       for (const std::size_t other : bin.rows)
-        shared = std::max(shared, common_length(ids, forwarded(assembly_.rows[other])));
-    return ids.size() - shared;
+        shared = std::max(shared, common_length(tokens, forwarded(assembly_.rows[other], options_)));
+    return tokens.size() - shared;
   }
 
   const Assembly& assembly_;
@@ -74,10 +81,10 @@ void add_targets(MicroBatch& batch, const Assembly& assembly, const TrainRow& ro
   }
 }
 
-MicroBatch micro_batch(const Assembly& assembly, const Bin& bin, bool share_prefixes) {
-  std::vector<TokenRow> ids;
-  for (const std::size_t row : bin.rows) ids.push_back(forwarded(assembly.rows[row]));
-  Layout layout = lay_out(ids, share_prefixes);
+MicroBatch micro_batch(const Assembly& assembly, const Bin& bin, const PackingOptions& options) {
+  std::vector<TokenRow> rows;
+  for (const std::size_t row : bin.rows) rows.push_back(forwarded(assembly.rows[row], options));
+  Layout layout = lay_out(rows, options.share_prefixes);
   MicroBatch batch;
   batch.input = std::move(layout.input);
   batch.temperature = bin.temperature;
@@ -91,7 +98,7 @@ std::vector<MicroBatch> pack(const Assembly& assembly, const PackingOptions& opt
   Planner planner(assembly, options);
   for (std::size_t row = 0; row < assembly.rows.size(); ++row) planner.place(row);
   std::vector<MicroBatch> batches;
-  for (const Bin& bin : planner.bins()) batches.push_back(micro_batch(assembly, bin, options.share_prefixes));
+  for (const Bin& bin : planner.bins()) batches.push_back(micro_batch(assembly, bin, options));
   return batches;
 }
 }  // namespace corisco::trainer

@@ -11,6 +11,7 @@ namespace corisco::trainer {
 struct PackingOptions {
   std::size_t tokens_max = 256;
   bool share_prefixes = true;
+  bool replays_routing = false;
 };
 
 // One forward pass. Entry i of the last three says: hidden_rows[i] predicts target_ids[i], which

@@ -3,14 +3,24 @@
 #include <algorithm>
 #include <numeric>
 
+#include "corisco/base/assert.h"
+#include "corisco/base/strings.h"
+
 namespace corisco::trainer {
 namespace {
 using Members = std::vector<std::size_t>;  // indices of rows that share a path
 using Path = std::vector<model::KeySpan>;  // the runs on it
 
+bool agree_at(const TokenRow& a, const TokenRow& b, std::size_t t) {
+  return a.ids[t] == b.ids[t] && std::ranges::equal(a.experts_of(t), b.experts_of(t));
+}
+
 class Builder {
  public:
-  explicit Builder(const std::vector<TokenRow>& rows) : rows_(rows) { layout_.places.resize(rows.size()); }
+  explicit Builder(const std::vector<TokenRow>& rows) : rows_(rows) {
+    layout_.places.resize(rows.size());
+    for (const TokenRow& row : rows) width_ = std::max(width_, row.width());
+  }
 
   // The members agree on their first `depth` tokens, which are laid out along path.
   void add(const Members& members, std::size_t depth, Path path) {
@@ -38,11 +48,21 @@ class Builder {
       ++path.back().length;
       for (const std::size_t member : members)
         layout_.places[member].push_back(static_cast<std::int32_t>(input.token_ids.size()));
-      input.token_ids.push_back(rows_[members[0]][t]);
+      input.token_ids.push_back(rows_[members[0]].ids[t]);
+      add_experts(rows_[members[0]], t);
       input.positions.push_back(static_cast<std::int64_t>(t));
       input.attention.spans.insert(input.attention.spans.end(), path.begin(), path.end());
       input.attention.end_row();
     }
+  }
+
+  void add_experts(const TokenRow& row, std::size_t t) {
+    auto& replayed = layout_.input.replayed_experts;
+    const auto experts = row.experts_of(t);
+    CORISCO_ASSERT(experts.empty() || experts.size() == width_,
+                   cat("rows with ", experts.size(), " and ", width_, " experts a token"));
+    if (experts.empty()) replayed.insert(replayed.end(), width_, model::kRouterChooses);
+    else replayed.insert(replayed.end(), experts.begin(), experts.end());
   }
 
   // Those that go on after `end`, by their next token; the others are complete.
@@ -51,7 +71,7 @@ class Builder {
     for (const std::size_t member : members) {
       if (rows_[member].size() == end) continue;
       const auto same = std::ranges::find_if(
-          parts, [&](const Members& part) { return rows_[part[0]][end] == rows_[member][end]; });
+          parts, [&](const Members& part) { return agree_at(rows_[part[0]], rows_[member], end); });
       if (same == parts.end())
         parts.push_back({member});
       else
@@ -61,13 +81,18 @@ class Builder {
   }
 
   const std::vector<TokenRow>& rows_;
+  std::size_t width_ = 0;
   Layout layout_;
 };
 }  // namespace
 
-std::size_t common_length(TokenRow a, TokenRow b) {
-  const auto ends = std::ranges::mismatch(a, b);
-  return static_cast<std::size_t>(ends.in1 - a.begin());
+std::size_t common_length(const TokenRow& a, const TokenRow& b) {
+  const auto ids = std::ranges::mismatch(a.ids, b.ids).in1 - a.ids.begin();
+  const auto width = a.width();
+  if (width != b.width()) return 0;
+  if (width == 0) return static_cast<std::size_t>(ids);
+  const auto experts = std::ranges::mismatch(a.experts, b.experts).in1 - a.experts.begin();
+  return std::min(static_cast<std::size_t>(ids), static_cast<std::size_t>(experts) / width);
 }
 
 Layout lay_out(const std::vector<TokenRow>& rows, bool share_prefixes) {

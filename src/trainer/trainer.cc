@@ -107,14 +107,17 @@ void DeviceTrainer::run(const Slice& slice) {
 
 void DeviceTrainer::measure_old(const MicroBatch& batch) {
   const c10::NoGradGuard no_grad;
-  const auto logprobs = to_doubles(trained_logprobs(decoder_, batch));
+  const auto logprobs = to_doubles(trained_logprobs(decoder_, batch, &update_->num_rerouted));
   for (std::size_t i = 0; i < logprobs.size(); ++i) update_->old_logprobs[batch.tokens[i]] = logprobs[i];
   compare(batch, logprobs);
 }
 
+// The reference is a model of its own, whose router chooses for it.
 void DeviceTrainer::measure_reference(const MicroBatch& batch) {
   const c10::NoGradGuard no_grad;
-  const auto logprobs = to_doubles(trained_logprobs(*reference_, batch));
+  MicroBatch own = batch;
+  own.input.replayed_experts.clear();
+  const auto logprobs = to_doubles(trained_logprobs(*reference_, own));
   for (std::size_t i = 0; i < logprobs.size(); ++i)
     update_->reference_logprobs[batch.tokens[i]] = logprobs[i];
 }
@@ -122,9 +125,10 @@ void DeviceTrainer::measure_reference(const MicroBatch& batch) {
 void DeviceTrainer::learn(const MicroBatch& batch, bool is_first_epoch) {
   if (reference_ && is_first_epoch) measure_reference(batch);
   const c10::AutoGradMode with_grad(true);
-  const at::Tensor logprobs = trained_logprobs(decoder_, batch);
+  const bool compares = is_first_epoch && !update_->loss_options.is_corrected;
+  const at::Tensor logprobs = trained_logprobs(decoder_, batch, compares ? &update_->num_rerouted : nullptr);
   const auto values = to_doubles(logprobs);
-  if (is_first_epoch && !update_->loss_options.is_corrected) compare(batch, values);
+  if (compares) compare(batch, values);
   logprobs.backward(to_tensor(weigh(batch, values), logprobs));
   optimizer_.collect();
 }
@@ -171,6 +175,9 @@ UpdateReport DeviceTrainer::publish() {
   UpdateReport report = update_->assembly.report;
   update_->tally.fill(report);
   report.loss /= options_.epochs;
+  if (update_->num_replayed_experts > 0)
+    report.rerouted_share =
+        static_cast<double>(update_->num_rerouted) / static_cast<double>(update_->num_replayed_experts);
   report.learning_rate = rate();
   report.was_skipped = update_->slices.empty() || update_->is_spoiled || !step(report.grad_norm);
   if (report.was_skipped && optimizer_.remembers()) {

@@ -1,5 +1,7 @@
 #include "trainer/update.h"
 
+#include <algorithm>
+
 namespace corisco::trainer {
 namespace {
 LossOptions loss_options(const config::Trainer& options, bool is_corrected) {
@@ -24,14 +26,20 @@ std::vector<Slice> plan_slices(std::size_t num_micro_batches, std::uint32_t epoc
   }
   return slices;
 }
+
+std::uint32_t num_without_routing(const Assembly& assembly) {
+  return static_cast<std::uint32_t>(std::ranges::count_if(
+      assembly.rows, [](const TrainRow& row) { return row.sample->routed_experts.empty(); }));
+}
 }  // namespace
 
 Update plan_update(TrainBatch batch, PolicyVersion current, const config::Trainer& options) {
   Update update;
   update.assembly =
       assemble(std::move(batch), current, advantage_kind(options.advantage), options.kl_coefficient > 0);
-  update.micro_batches = pack(
-      update.assembly, {.tokens_max = options.micro_batch_tokens, .share_prefixes = options.share_prefixes});
+  update.micro_batches = pack(update.assembly, {.tokens_max = options.micro_batch_tokens,
+                                                .share_prefixes = options.share_prefixes,
+                                                .replays_routing = options.replay_routing});
   const bool measures_old = update.assembly.has_older_policy || options.epochs > 1;
   update.slices = plan_slices(update.micro_batches.size(), options.epochs, measures_old);
   update.loss_options = loss_options(options, measures_old);
@@ -39,8 +47,13 @@ Update plan_update(TrainBatch batch, PolicyVersion current, const config::Traine
   if (options.kl_coefficient > 0) update.reference_logprobs.resize(update.assembly.tokens.size());
   auto& report = update.assembly.report;
   report.num_micro_batches = static_cast<std::uint32_t>(update.micro_batches.size());
-  for (const auto& micro_batch : update.micro_batches)
+  for (const auto& micro_batch : update.micro_batches) {
+    const auto& experts = micro_batch.input.replayed_experts;
     report.num_forwarded_tokens += micro_batch.input.token_ids.size();
+    update.num_replayed_experts += experts.size() - static_cast<std::size_t>(
+                                                        std::ranges::count(experts, model::kRouterChooses));
+  }
+  if (options.replay_routing) report.num_unreplayed_rows = num_without_routing(update.assembly);
   return update;
 }
 }  // namespace corisco::trainer

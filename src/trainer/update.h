@@ -30,6 +30,9 @@ struct Update {
   LossOptions loss_options;
   std::vector<double> old_logprobs, reference_logprobs;  // of assembly.tokens
   Tally tally;
+  // Experts that a pass over all micro-batches replays, and those of them that the router, under the weights
+  // before the update, would not have chosen.
+  std::uint64_t num_replayed_experts = 0, num_rerouted = 0;
   bool is_spoiled = false;  // a step between epochs met a gradient that was not finite
 
   bool is_done() const { return is_spoiled || next_slice == slices.size(); }

@@ -17,6 +17,8 @@ const char* to_string(CallState state) {
     case CallState::superseded: return "superseded";
     case CallState::aborted: return "aborted";
     case CallState::side: return "side";
+    case CallState::frozen: return "frozen";
+    case CallState::several_models: return "several_models";
   }
   return "used";
 }

@@ -6,6 +6,7 @@
 
 #include "config/entries.h"
 #include "corisco/base/files.h"
+#include "corisco/base/json.h"
 #include "corisco/base/strings.h"
 
 namespace corisco::app {
@@ -23,7 +24,13 @@ class ResumeCheck : public ::testing::Test {
     config.model.path = path + "/model";
     config.run.updates = 3;
     config.rollouts.tasks = path + "/tasks.jsonl";
-    config.rollouts.harness.command = {"agent"};
+    config.file = path + "/recipe.yaml";
+    fs::create_directories(path + "/tools");
+    for (const char* file : {"/agent.py", "/tools/grade.py"})
+      EXPECT_TRUE(files::write_atomically(path + file, "1").ok());
+    config.rollouts.harness.command = {"python3", "{config_folder}/agent.py", "{config_folder}/{task.id}", "1"};
+    config.rollouts.reward.source = "python";
+    config.rollouts.reward.python = path + "/tools/grade.py:grade";
     folder.path = path + "/run";
     folder.name = "run";
     EXPECT_TRUE(write_manifest(folder, config, "avx2", "tasks", "held-out").ok());
@@ -62,6 +69,29 @@ TEST_F(ResumeCheck, AcceptedChangesAreKeptAndAskedForOnce) {
   EXPECT_TRUE(check(true).ok());
   EXPECT_TRUE(check().ok());
   EXPECT_NE(files::read(folder.path + "/manifest.json").value().find("trainer.learning_rate"), std::string::npos);
+}
+
+TEST_F(ResumeCheck, OtherHarnessAndRewardFilesAreDifferences) {
+  ASSERT_TRUE(files::write_atomically(path + "/agent.py", "2").ok());
+  fs::remove(path + "/tools/grade.py");
+  const auto refused = check();
+  ASSERT_FALSE(refused.ok());
+  const auto& message = refused.error().message;
+  const auto words = cat("harness file agent.py: SHA-256 ", files::sha256("1"), " -> SHA-256 ", files::sha256("2"));
+  EXPECT_NE(message.find(words), std::string::npos) << message;
+  EXPECT_NE(message.find(cat("harness file tools/grade.py: SHA-256 ", files::sha256("1"), " -> SHA-256 missing")),
+            std::string::npos) << message;
+  EXPECT_TRUE(check(true).ok());
+  EXPECT_TRUE(check().ok());
+}
+
+TEST_F(ResumeCheck, AManifestOfBeforeThatListsNoHarnessFiles) {
+  auto manifest = parse_ordered_json(files::read(folder.path + "/manifest.json").value());
+  EXPECT_EQ(manifest["harness_files"].size(), 2U);
+  manifest.erase("harness_files");
+  ASSERT_TRUE(files::write_atomically(folder.path + "/manifest.json", json_text(manifest)).ok());
+  ASSERT_TRUE(files::write_atomically(path + "/agent.py", "2").ok());
+  EXPECT_TRUE(check().ok());
 }
 
 TEST_F(ResumeCheck, ARunWithoutAManifestHasNothingToCompare) {

@@ -155,6 +155,12 @@ TEST(CheckTogether, EngineAndTrainer) {
   EXPECT_NE(after([](Config& c) { c.trainer.dual_clip = 1.0F; }), "");
   EXPECT_NE(after([](Config& c) { c.trainer.epsilon = 0.0F; }), "");
   EXPECT_EQ(after([](Config& c) { c.trainer.dual_clip = 0.0F; }), "");
+  EXPECT_EQ(after([](Config& c) {
+              c.trainer.replay_routing = true;
+              c.engine.script = "/script.json";
+              c.run.updates = 0;
+            }),
+            "trainer.replay_routing: needs a model with experts, and engine.script answers in its place: turn it off\n");
 }
 
 TEST(CheckTogether, AddressesAndNames) {
@@ -180,6 +186,18 @@ TEST(CheckTogether, TlsNeedsBothFiles) {
   EXPECT_EQ(after([](Config& c) { c.gateway.tls_certificate = "/c.pem", c.gateway.tls_private_key = "/k.pem"; }), "");
 }
 
+TEST(CheckTogether, ChannelsAreReadByOneParser) {
+  const auto set = [](const char* calls, const char* reasoning) {
+    return after([=](Config& c) { c.gateway.tool_parser = calls, c.gateway.reasoning_parser = reasoning; });
+  };
+  EXPECT_EQ(set("hermes", "openai"), "gateway.reasoning_parser: openai does not go with gateway.tool_parser: hermes; "
+                                     "leave one of them auto\n");
+  EXPECT_EQ(set("openai", "think"),
+            "gateway.reasoning_parser: think does not go with gateway.tool_parser: openai; leave it auto\n");
+  for (const char* calls : {"auto", "none", "openai"}) EXPECT_EQ(set(calls, "openai"), "");
+  for (const char* reasoning : {"auto", "none"}) EXPECT_EQ(set("openai", reasoning), "");
+}
+
 TEST(CheckTogether, HostsAndOriginsHaveTheirForm) {
   EXPECT_EQ(after([](Config& c) {
               c.gateway.hosts = {"gpu-box", "gpu-box.example:8080", "[::1]:80"};
@@ -193,6 +211,40 @@ TEST(CheckTogether, HostsAndOriginsHaveTheirForm) {
     EXPECT_EQ(after([&](Config& c) { c.gateway.cors_origins = {bad}; }),
               std::string("gateway.cors_origins: \"") + bad +
                   "\" is not a web page's origin such as https://name:8443, without a path\n");
+}
+
+TEST(CheckTogether, EachModelNameHasOneRole) {
+  const auto roles = [](std::vector<std::string> policy, std::vector<std::string> frozen,
+                        std::map<std::string, std::string> upstream) {
+    return after([&](Config& c) {
+      c.gateway.model_names = std::move(policy);
+      c.gateway.frozen_names = std::move(frozen);
+      c.gateway.upstream_urls = std::move(upstream);
+    });
+  };
+  EXPECT_EQ(roles({"main"}, {"judge"}, {{"big", "https://models.example/v1"}}), "");
+  EXPECT_EQ(roles({"a"}, {"a"}, {}),
+            "gateway.frozen_names: \"a\" is in gateway.model_names too, as the policy; leave one out\n");
+  EXPECT_EQ(roles({}, {"a"}, {{"a", "http://x/v1"}}),
+            "gateway.upstream_urls: \"a\" is in gateway.frozen_names too; leave one out\n");
+  EXPECT_EQ(roles({"a"}, {}, {{"a", "http://x/v1"}}),
+            "gateway.upstream_urls: \"a\" is in gateway.model_names too; leave one out\n");
+  EXPECT_NE(roles({}, {""}, {}), "");
+  EXPECT_NE(roles({}, {}, {{"", "http://x"}}), "");
+  EXPECT_EQ(roles({}, {}, {{"a", "x/v1"}}), "gateway.upstream_urls: \"x/v1\" is no URL such as https://host:8000/v1: "
+                                            "it begins with neither http:// nor https://\n");
+}
+
+TEST(CheckTogether, AnUpstreamKeyNeedsAServerAndFitsAHeader) {
+  const auto with_key = [](std::string key, std::map<std::string, std::string> urls) {
+    return after([&](Config& c) {
+      c.gateway.upstream_key = std::move(key);
+      c.gateway.upstream_urls = std::move(urls);
+    });
+  };
+  EXPECT_EQ(with_key("sk-1", {{"a", "http://x/v1"}}), "");
+  EXPECT_EQ(with_key("sk-1", {}), "gateway.upstream_key: has no effect without gateway.upstream_urls\n");
+  EXPECT_NE(with_key("sk\r\nX: y", {{"a", "http://x/v1"}}), "");
 }
 }  // namespace
 }  // namespace corisco::config

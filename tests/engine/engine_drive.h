@@ -14,6 +14,7 @@ struct Reply {
   std::vector<std::vector<TopLogprob>> top_logprobs;
   std::optional<FinishReason> finish;
   std::optional<Error> error;
+  std::vector<std::uint16_t> routed_experts{};
 
   std::vector<TokenId> ids() const {
     std::vector<TokenId> out;
@@ -42,6 +43,7 @@ inline void collect(Engine& engine, Replies& replies) {
     for (auto& top : delta.top_logprobs) reply.top_logprobs.push_back(std::move(top));
     reply.finish = delta.finish;
     reply.error = delta.error;
+    reply.routed_experts = std::move(delta.routed_experts);
   }
 }
 

@@ -124,9 +124,34 @@ TEST(EngineExactness, ByARealDecoder) {
   expect_same_in_every_setting(*decoder);
 }
 
+// Three layers with a state and one with keys and values: 4096 bytes per token and 16,896 of state.
+std::unique_ptr<model::Decoder> hybrid_decoder() {
+  model::DecoderConfig config;
+  config.hidden_size = 64;
+  config.intermediate_size = 96;
+  config.num_layers = 4;
+  config.num_heads = 16;
+  config.num_kv_heads = 8;
+  config.head_dim = 64;
+  config.vocab_size = 300;
+  config.max_position = 200;
+  config.tie_embeddings = true;
+  config.norms_heads = config.norms_from_one = config.gates_attention = true;
+  config.rope.partial_factor = 0.25;
+  config.delta = {.num_key_heads = 2, .num_value_heads = 4, .key_dim = 16, .value_dim = 16, .kernel = 4};
+  config.linear_layers = {true, true, true, false};
+  return model::Decoder::random(config, "float32", true, 7);
+}
+
+TEST(EngineExactness, ByADecoderWithRecurrentLayers) {
+  const auto decoder = hybrid_decoder();
+  ASSERT_EQ(decoder->kv_bytes_per_token(), 4096);
+  ASSERT_EQ(decoder->state_bytes(), 3 * 2 * (3 * 64 + 2 * 256) * 4);
+  expect_same_in_every_setting(*decoder);
+}
+
 // The forward of training, over prompt and reply at once and without a cache.
-TEST(EngineExactness, TheForwardOfTrainingGivesTheRecordedLogprobs) {
-  const auto decoder = tiny_decoder();
+void expect_recorded_logprobs(model::Decoder* decoder) {
   const auto replies = Exactness(*decoder).run(kSettings[2]);
   for (auto& request : mixed_requests(300)) {
     const auto& tokens = replies.at(request.id.value).tokens;
@@ -148,6 +173,11 @@ TEST(EngineExactness, TheForwardOfTrainingGivesTheRecordedLogprobs) {
       ASSERT_EQ(logprobs.const_data_ptr<float>()[first + i], tokens[i].sampled_logprob)
           << "request " << request.id << ", token " << i;
   }
+}
+
+TEST(EngineExactness, TheForwardOfTrainingGivesTheRecordedLogprobs) {
+  expect_recorded_logprobs(tiny_decoder().get());
+  expect_recorded_logprobs(hybrid_decoder().get());
 }
 }  // namespace
 }  // namespace corisco::engine

@@ -30,7 +30,7 @@ Ids predict(Ids context, std::uint32_t num_tokens, std::uint64_t key, std::uint6
   Ids reply;
   for (std::uint64_t position = 0; position < num_tokens; ++position) {
     const auto row = FakeDecoder::logits_after(context, weights, 300);
-    const DrawRequest request{&params, position};
+    const DrawRequest request{.sampling = &params, .position = position};
     context.push_back(draw_tokens(row.data(), 300, {&request, 1}).front().id);
     reply.push_back(context.back());
   }
@@ -206,7 +206,7 @@ TEST(Engine, ASuspendedReplyGoesOnUnderTheNewPolicy) {
   params.key = 31;
   for (std::uint64_t position = 4; position < 8; ++position) {
     const auto row = FakeDecoder::logits_after(context, 1, 300);
-    const DrawRequest draw{&params, position};
+    const DrawRequest draw{.sampling = &params, .position = position};
     expected.push_back(draw_tokens(row.data(), 300, {&draw, 1}).front().id);
     context.push_back(expected.back());
   }

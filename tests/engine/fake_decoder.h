@@ -66,7 +66,7 @@ class FakeDecoder final : public model::Decoder {
   const model::DecoderConfig& config() const override { return config_; }
   std::vector<model::NamedTensor> parameters() override { return {}; }
   std::vector<model::NamedTensor> hugging_face_tensors() override { return {}; }
-  model::KvStore make_kv_store(std::int64_t rows) const override {
+  model::KvStore make_kv_store(std::int64_t rows, std::int64_t) const override {
     ++num_kv_stores;
     model::KvStore store;
     store.keys.push_back(at::full({rows}, -1, at::kLong));

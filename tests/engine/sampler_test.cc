@@ -15,7 +15,7 @@ namespace corisco::engine {
 namespace {
 DrawnToken draw(const std::vector<float>& row, const Sampling& sampling, std::uint64_t position = 0) {
   const SamplingParams params = sampling;
-  const DrawRequest request{&params, position};
+  const DrawRequest request{&params, position, nullptr, {}, {}};
   return draw_tokens(row.data(), static_cast<std::int64_t>(row.size()), {&request, 1}).front();
 }
 
@@ -108,7 +108,7 @@ TEST(Sampler, ANonFiniteRowDrawsNothingAndLeavesTheOthers) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> rows{1, nan, 0, /**/ 0, 50, 0};
   const SamplingParams params;
-  const DrawRequest requests[] = {{&params, 0}, {&params, 0}};
+  const DrawRequest requests[] = {{.sampling = &params}, {.sampling = &params}};
   const auto drawn = draw_tokens(rows.data(), 3, requests);
   EXPECT_FALSE(drawn[0].is_finite);
   EXPECT_TRUE(drawn[1].is_finite);
@@ -124,7 +124,7 @@ TEST(Sampler, ADrawDependsOnItsRowKeyAndPositionAlone) {
   for (int i = 0; i < kRows; ++i) {
     params[i].key = 100 + i;
     if (i % 3 == 1) params[i].top_p = 0.9F;
-    requests.push_back({&params[i], static_cast<std::uint64_t>(i)});
+    requests.push_back({.sampling = &params[i], .position = static_cast<std::uint64_t>(i)});
   }
   const auto together = draw_tokens(rows.data(), kVocabulary, requests);
   omp_set_num_threads(1);

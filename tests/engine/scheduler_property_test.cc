@@ -2,6 +2,9 @@
 // holds, tokens are computed once and in order, the cache shows each its own past, and all end.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
 #include <map>
 #include <set>
 #include <vector>
@@ -137,6 +140,92 @@ TEST(SchedulerProperty, RandomTrafficEndsWithinItsBudgetsAndLeavesNoBlock) {
   }
   EXPECT_GT(num_preempted, 100U);  // else the traffic would not test what it should
   EXPECT_GT(num_reused, 1000U);
+}
+
+// One rollout asks 200 at once, and asks again whenever a reply ends; others ask one thing at a time. None
+// of them waits longer than its turn among the others takes, and the 200 end too.
+TEST(SchedulerProperty, WhoAsksManyAtOnceHoldsUpNobody) {
+  constexpr std::uint64_t kGreedy = 1, kOthers = 6;
+  constexpr std::uint32_t kReply = 20, kPlaces = 8;
+  BlockPool pool(512, 4);
+  Scheduler scheduler({.sequences_max = kPlaces, .step_tokens_max = 32, .share_prefixes = false}, pool);
+  std::map<std::uint64_t, std::uint32_t> drawn;
+  std::map<std::uint64_t, std::uint64_t> order_of;
+  std::map<std::uint64_t, int> arrived;
+  std::uint64_t last_id = 0;
+  int longest_wait = 0;
+  std::map<std::uint64_t, int> num_ended;
+  const auto ask = [&](std::uint64_t order, int step) {
+    order_of[++last_id] = order;
+    arrived[last_id] = step;
+    scheduler.add({last_id}, order, std::vector<TokenId>(12, static_cast<TokenId>(order)));
+  };
+  for (int i = 0; i < 200; ++i) ask(kGreedy, 0);
+  for (int step = 0; step < 2000; ++step) {
+    const auto other = static_cast<std::uint64_t>(step);
+    if (other >= 1 && other <= kOthers) ask(kGreedy + other, step);
+    const auto scheduled = scheduler.schedule();
+    std::vector<Draw> draws;
+    std::vector<std::uint64_t> asked_again;
+    for (const auto& row : scheduled.rows) {
+      const auto id = row.sequence->id.value;
+      if (order_of[id] != kGreedy && drawn[id] == 0 && row.draws)
+        longest_wait = std::max(longest_wait, step - arrived[id]);
+      if (!row.draws) continue;
+      const bool ends = ++drawn[id] == kReply;
+      draws.push_back({TokenId{7}, ends});
+      if (!ends) continue;
+      ++num_ended[order_of[id]];
+      asked_again.push_back(order_of[id]);
+    }
+    scheduler.update(scheduled, draws);
+    for (const auto order : asked_again) ask(order, step + 1);
+  }
+  // A prompt of 12 tokens is computed in the step of its arrival, or after those of the five others: there
+  // are places for all six, and 32 tokens a step.
+  EXPECT_LE(longest_wait, 6);
+  for (std::uint64_t order = kGreedy + 1; order <= kGreedy + kOthers; ++order) EXPECT_GT(num_ended[order], 70) << order;
+  EXPECT_GT(num_ended[kGreedy], 100);   // two places at least: 2000 steps of 20 tokens
+}
+
+// Of time, only that it stays far below that of a step on any device; the figure is printed.
+TEST(SchedulerProperty, FiveHundredAndTwelveSequencesTakeLittleTime) {
+  constexpr std::uint32_t kSequences = 512, kPrompt = 2000;
+  BlockPool pool(kSequences * 140 + 1000, 16);
+  Scheduler scheduler({.sequences_max = 256, .step_tokens_max = 2048, .share_prefixes = true}, pool);
+  std::vector<double> micros;
+  std::uint64_t last_id = 0;
+  const auto ask = [&] {
+    // A system prompt of 1500 tokens for all, then each group of eight its own task.
+    std::vector<TokenId> ids(kPrompt, 3);
+    for (std::size_t i = 1500; i < ids.size(); ++i) ids[i] = static_cast<TokenId>(uniform(last_id / 8, i) * 1000);
+    ++last_id;
+    scheduler.add({last_id}, last_id, std::move(ids));
+  };
+  for (std::uint32_t i = 0; i < kSequences; ++i) ask();
+  for (int step = 0; step < 400; ++step) {
+    const std::clock_t begin = std::clock();
+    const auto scheduled = scheduler.schedule();
+    const std::clock_t middle = std::clock();
+    std::vector<Draw> draws;
+    std::size_t num_ended = 0;
+    for (const auto& row : scheduled.rows) {
+      if (!row.draws) continue;
+      const bool ends = uniform(row.sequence->id.value, row.sequence->num_tokens()) < 0.02;
+      num_ended += ends ? 1 : 0;
+      draws.push_back({static_cast<TokenId>(row.sequence->num_tokens()), ends});
+    }
+    const std::clock_t again = std::clock();
+    scheduler.update(scheduled, draws);
+    micros.push_back(1e6 * static_cast<double>(middle - begin + std::clock() - again) / CLOCKS_PER_SEC);
+    for (; num_ended > 0; --num_ended) ask();
+  }
+  std::ranges::sort(micros);
+  const double median = micros[micros.size() / 2];
+  RecordProperty("median_microseconds", static_cast<int>(median));
+  RecordProperty("largest_microseconds", static_cast<int>(micros.back()));
+  std::printf("scheduler, %u sequences: median %.0f us a step, largest %.0f us\n", kSequences, median, micros.back());
+  EXPECT_LT(median, 50000);             // expected: a few hundred
 }
 
 TEST(SchedulerProperty, FiveHundredAndTwelveSequences) {

@@ -51,16 +51,62 @@ TEST(Scheduler, DecodesFirstAndFillsTheBudgetWithPromptChunks) {
   EXPECT_EQ(advance(scheduler), "1:5+1* 2:8+1* 3:2+2*");
 }
 
-TEST(Scheduler, AdmitsByQueueOrderThenArrivalUpToTheMaximum) {
+// Request 2 and 3 are one rollout's: its second call comes after the other rollout's first.
+TEST(Scheduler, AdmitsOneOfEachRolloutTheOldestFirstAndThenTheOthers) {
   BlockPool pool(64, 4);
   Scheduler scheduler({.sequences_max = 2, .step_tokens_max = 100, .share_prefixes = false}, pool);
   scheduler.add({1}, 7, prompt(2, 10));
   scheduler.add({2}, 5, prompt(2, 20));
   scheduler.add({3}, 5, prompt(2, 30));
-  EXPECT_EQ(advance(scheduler), "2:0+2* 3:0+2*");
+  EXPECT_EQ(advance(scheduler), "2:0+2* 1:0+2*");
   EXPECT_EQ(scheduler.num_waiting(), 1U);
   scheduler.cancel({2});
-  EXPECT_EQ(advance(scheduler), "3:2+1* 1:0+2*");
+  EXPECT_EQ(advance(scheduler), "1:2+1* 3:0+2*");
+}
+
+// A rollout's three calls run in three places when another rollout asks: its last one gives way, and
+// goes on, with its tokens, when a place is free. One that runs a single call never gives it up.
+TEST(Scheduler, WhoRunsNothingGetsAPlaceOfWhoRunsTheMost) {
+  BlockPool pool(64, 4);
+  Scheduler scheduler({.sequences_max = 3, .step_tokens_max = 100, .share_prefixes = false}, pool);
+  for (std::uint64_t id = 1; id <= 4; ++id) scheduler.add({id}, 5, prompt(2, 10));
+  EXPECT_EQ(advance(scheduler), "1:0+2* 2:0+2* 3:0+2*");
+  scheduler.add({8}, 9, prompt(3, 80));
+  EXPECT_EQ(advance(scheduler), "1:2+1* 2:2+1* 8:0+3*");
+  EXPECT_EQ(scheduler.counts().num_preempted, 1U);
+  scheduler.add({7}, 7, prompt(3, 70));
+  EXPECT_EQ(advance(scheduler), "1:3+1* 8:3+1* 7:0+3*");
+  scheduler.add({6}, 1, prompt(3, 60));       // the oldest, but nobody runs two
+  EXPECT_EQ(advance(scheduler), "1:4+1* 7:3+1* 8:4+1*");
+  scheduler.cancel({8});
+  EXPECT_EQ(advance(scheduler), "1:5+1* 7:4+1* 6:0+3*");
+  scheduler.cancel({7});
+  scheduler.cancel({6});
+  EXPECT_EQ(advance(scheduler), "1:6+1* 2:0+4* 3:0+3*");   // 2 had drawn two tokens, 3 one
+}
+
+// The same for blocks: 8 of 2 tokens, of which three calls of one rollout hold two each. The fourth asks for
+// three, beside one for each that runs: two give way.
+TEST(Scheduler, WhoRunsNothingGetsTheBlocksOfWhoRunsTheMost) {
+  BlockPool pool(8, 2);
+  Scheduler scheduler({.sequences_max = 8, .step_tokens_max = 100, .share_prefixes = false}, pool);
+  for (std::uint64_t id = 1; id <= 3; ++id) scheduler.add({id}, 5, prompt(2, 10));
+  EXPECT_EQ(advance(scheduler), "1:0+2* 2:0+2* 3:0+2*");
+  scheduler.add({8}, 9, prompt(5, 80));
+  EXPECT_EQ(advance(scheduler), "1:2+1* 8:0+5*");
+  EXPECT_EQ(scheduler.counts().num_preempted, 2U);
+}
+
+// Six tokens a step, prompts of four: the newer rollout's prompt comes before the older one's second.
+TEST(Scheduler, PromptsShareTheTokensOfAStepByTurns) {
+  BlockPool pool(64, 4);
+  Scheduler scheduler({.sequences_max = 8, .step_tokens_max = 6, .share_prefixes = false}, pool);
+  for (std::uint64_t id = 1; id <= 3; ++id) scheduler.add({id}, 5, prompt(4, 10));
+  scheduler.add({8}, 9, prompt(4, 80));
+  EXPECT_EQ(advance(scheduler), "1:0+4* 8:0+2");
+  EXPECT_EQ(advance(scheduler), "1:4+1* 8:2+2* 2:0+3");
+  // A prompt's last token is like one that was drawn: it goes with the others, in the queue order.
+  EXPECT_EQ(advance(scheduler), "1:5+1* 2:3+1* 8:4+1* 3:0+3");
 }
 
 TEST(Scheduler, RunsNoMoreSequencesThanAStepHasTokens) {

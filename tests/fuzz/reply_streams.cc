@@ -10,7 +10,8 @@ namespace {
 constexpr RouteKind kKinds[] = {RouteKind::chat_completions, RouteKind::completions, RouteKind::messages,
                                 RouteKind::responses};
 constexpr const char* kFamilies[] = {"",        "hermes",      "qwen3_coder", "llama3_json",
-                                     "mistral", "deepseek_v3", "glm45",       "pythonic"};
+                                     "mistral", "deepseek_v3", "glm45",       "pythonic",
+                                     "deepseek_v32", "kimi_k2", "gemma",     "openai"};
 constexpr const char* kTools = R"([{"type": "function", "function": {"name": "f"}}])";
 constexpr const char* kMessages = R"("messages": [{"role": "user", "content": "hi"}])";
 constexpr const char* kInput = R"("input": "hi", "tools": [{"type": "function", "name": "f"},

@@ -42,6 +42,11 @@ CHATS = [
      "chat_template_kwargs": {"enable_thinking": False}},
     {"prompt": "once", "suffix": None, "echo": False, "best_of": 1, "logprobs": 2},
     {"prompt": [1, 2, 3], "max_tokens": 4, "stream": True},
+    {"request_id": "r", "token_ids": [1, 2], "sampling_params": {"max_tokens": 4, "logprobs": 1, "top_k": 2},
+     "stream": True, "stream_options": {"include_usage": True}},
+    {"rid": "r", "input_ids": [1], "return_logprob": True, "top_logprobs_num": 1, "logprob_start_len": -1,
+     "sampling_params": {"max_new_tokens": 4, "min_new_tokens": 0, "sampling_seed": 1, "n": 2, "regex": None}},
+    {"text": "once", "sampling_params": {"stop": ["a"], "temperature": 0}, "stream": False},
     {"model": "m", "max_tokens": 9, "system": [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}],
      "messages": [{"role": "user", "content": [{"type": "text", "text": "a"}]},
                   {"role": "assistant", "content": [{"type": "thinking", "thinking": "t", "signature": ""},
@@ -67,6 +72,17 @@ REPLIES = {
                    "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
     "glm45": "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>x</arg_value>\n</tool_call>",
     "pythonic": "[f(a='b', c=[1, None], d={'x': True}), f()]",
+    "deepseek_v32": '<｜DSML｜function_calls>\n<｜DSML｜invoke name="f">\n<｜DSML｜parameter name="a" string="true">x'
+                    '</｜DSML｜parameter>\n</｜DSML｜invoke>\n<｜DSML｜invoke name="f">{}</｜DSML｜invoke>'
+                    '</｜DSML｜function_calls>',
+    "kimi_k2": '<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"a": "b"}'
+               '<|tool_call_end|><|tool_call_begin|>1<|tool_call_argument_begin|>{}<|tool_call_end|>'
+               '<|tool_calls_section_end|>',
+    "gemma": '<|tool_call>call:f{a:<|"|>x<|"|>,c:[1,{d:true}]}<tool_call|>'
+             '<start_function_call>call:f{}<end_function_call>',
+    "openai": '<|channel|>analysis<|message|>Hm<|end|><|start|>assistant<|channel|>commentary to=functions.f '
+              '<|constrain|>json<|message|>{"a": "b"}<|call|>'
+              '<|start|>assistant<|channel|>final<|message|>So.<|return|>',
 }
 THOUGHT = "<think>\nHm é\n</think>\n\n"
 

@@ -30,6 +30,7 @@ class AgentTemplate final : public text::ChatTemplate {
   bool shows_reasoning = true;           // else never, as templates that know of none
   bool drops_earlier_reasoning = false;  // before the last user message
   bool refuses_tool_results_alone = false;   // one without a call before it
+  bool shows_calls = true;               // else never, as SmolLM2's, which knows of none
 
   Result<std::string> render(const text::ChatInput& input) const override {
     const auto messages = parse_ordered_json(input.messages_json);
@@ -72,7 +73,8 @@ class AgentTemplate final : public text::ChatTemplate {
     if (shows_reasoning && is_recent && !reasoning.empty())
       text += cat("<think>\n", trim(reasoning), "\n</think>\n\n");
     text += trim(content);
-    for (const auto& call : message.value("tool_calls", Json::array())) text += call_text(call["function"], text);
+    const auto calls = shows_calls ? message.value("tool_calls", Json::array()) : Json::array();
+    for (const auto& call : calls) text += call_text(call["function"], text);
     return text + "<|end|>\n";
   }
   static std::string call_text(const Json& function, const std::string& before) {

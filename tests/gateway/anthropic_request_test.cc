@@ -150,13 +150,27 @@ TEST(AnthropicRequest, WhatIsNotTextIsRefusedByName) {
   EXPECT_EQ(std::get<ApiError>(parsed).message.find("sesame"), std::string::npos);
 }
 
+TEST(AnthropicRequest, SaysWhatTheReplyMustBe) {
+  const auto* format = R"({"format":{"type":"json_schema","schema":{"type":"null"}}})";
+  EXPECT_EQ(accepted(with(cat("\"output_config\":", format))).form.text, R"({"type":"null"})");
+  const std::string tools = R"("tools":[{"name":"f","input_schema":{"type":"object"},"strict":true}],"tool_choice":)";
+  const auto any = accepted(with(tools + R"({"type":"any","disable_parallel_tool_use":true})"));
+  EXPECT_TRUE(any.forced_call.is_forced && any.forced_call.names.empty());
+  EXPECT_FALSE(any.allows_several_calls);
+  EXPECT_EQ(any.strict_tools, std::vector<std::string>{"f"});
+  const auto named = accepted(with(tools + R"({"type":"tool","name":"f"})"));
+  EXPECT_EQ(named.forced_call.names, std::vector<std::string>{"f"});
+  EXPECT_EQ(refused(with(tools + R"({"type":"tool","name":"g"})")), "tool_choice");
+}
+
 TEST(AnthropicRequest, WrongValuesAreRefusedByName) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {R"("tool_choice":{"type":"any"})", "tool_choice"},
       {R"("tool_choice":{"type":"tool","name":"f"})", "tool_choice"},
       {R"("tool_choice":"auto")", "tool_choice"},
-      {R"("output_config":{"format":{"type":"json_schema"}})", "output_config"},
-      {R"("output_format":{"type":"json_schema"})", "output_format"},
+      {R"("output_config":{"format":{"type":"json_schema"}})", "output_config.format.schema"},
+      {R"("output_config":{"format":{"type":"json_object"}})", "output_config.format"},
+      {R"("output_format":{"type":"json_schema"})", "output_format.schema"},
       {R"("mcp_servers":[{"type":"url"}])", "mcp_servers"},
       {R"("stop_sequences":[""])", "stop_sequences"},
       {R"("stop_sequences":7)", "stop_sequences"},

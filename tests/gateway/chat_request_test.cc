@@ -51,6 +51,25 @@ TEST(ChatRequest, ReadsItsFields) {
   EXPECT_EQ(accepted(with("\"max_tokens\":5.0")).max_tokens, 5U);   // JSON has a single kind of number
 }
 
+TEST(ChatRequest, ReadsPenaltiesBiasesAndEnds) {
+  const auto sampling = accepted(with(
+      R"("presence_penalty":-2,"frequency_penalty":0.5,"repetition_penalty":1.25,"min_p":0.1,"min_tokens":9,)"
+      R"("max_tokens":9,"ignore_eos":true,"logit_bias":{"7":-100,"5":1.5,"6":0})")).sampling;
+  EXPECT_EQ(sampling.presence_penalty, -2);
+  EXPECT_EQ(sampling.frequency_penalty, 0.5);
+  EXPECT_EQ(sampling.repetition_penalty, 1.25);
+  EXPECT_EQ(sampling.min_tokens, 9U);
+  EXPECT_EQ(sampling.ignores_end, true);
+  ASSERT_EQ(sampling.logit_bias.size(), 2U);   // a bias of 0 is none
+  EXPECT_EQ(sampling.logit_bias[0].id, 5);
+  EXPECT_EQ(sampling.logit_bias[0].bias, 1.5F);
+  EXPECT_EQ(sampling.logit_bias[1].id, 7);
+  EXPECT_EQ(sampling.logit_bias[1].bias, -100);
+  const auto none = accepted(with("\"user\":\"u\"")).sampling;
+  EXPECT_FALSE(none.presence_penalty || none.frequency_penalty || none.repetition_penalty || none.min_tokens ||
+               none.ignores_end || !none.logit_bias.empty());
+}
+
 TEST(ChatRequest, HarmlessFieldsAreIgnored) {
   for (const auto* more :
        {R"("user":"u","metadata":{},"store":false,"parallel_tool_calls":true,"whatever":[1])",
@@ -63,22 +82,62 @@ TEST(ChatRequest, HarmlessFieldsAreIgnored) {
 
 TEST(ChatRequest, WhatWouldChangeTheResultIsRefusedByName) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {R"("response_format":{"type":"json_schema"})", "response_format"},
-      {R"("response_format":{"type":"json_object"})", "response_format"},
+      {R"("response_format":{"type":"json_schema"})", "response_format.json_schema"},
+      {R"("response_format":{"type":"json_schema","json_schema":{"name":"n"}})", "response_format.json_schema.schema"},
+      {R"("response_format":{"type":"structural_tag"})", "response_format"},
+      {R"("response_format":{"type":"json_object"},"guided_regex":"a")", "guided_regex"},
       {R"("tool_choice":"required")", "tool_choice"},
       {R"("tool_choice":{"type":"function"})", "tool_choice"},
-      {R"("logit_bias":{"5":1})", "logit_bias"},
-      {R"("presence_penalty":0.1)", "presence_penalty"},
-      {R"("frequency_penalty":-1)", "frequency_penalty"},
-      {R"("repetition_penalty":1.1)", "repetition_penalty"},
+      {R"("length_penalty":1.1)", "length_penalty"},
+      {R"("bad_words":["x"])", "bad_words"},
       {R"("functions":[{}])", "functions"},
       {R"("audio":{"voice":"x"})", "audio"},
       {R"("modalities":["audio"])", "modalities"},
       {R"("prediction":{"type":"content"})", "prediction"},
-      {R"("guided_json":{"type":"object"})", "guided_json"},
-      {R"("ignore_eos":true)", "ignore_eos"},
+      {R"("tool_choice":"any")", "tool_choice"},
+      {R"("tools":[{"type":"function","function":{"name":"g"}}],"tool_choice":{"type":"function","function":{"name":"f"}})",
+       "tool_choice"},
+      {R"("guided_json":"no schema")", "guided_json"},
+      {R"("guided_choice":["a",1])", "guided_choice"},
+      {R"("structured_outputs":{"structural_tag":"x"})", "structured_outputs.structural_tag"},
   };
   for (const auto& [more, name] : cases) EXPECT_EQ(refused(with(more)), name);
+}
+
+TEST(ChatRequest, SaysWhatTheReplyMustBe) {
+  const auto form = [](const std::string& more) { return accepted(with(more)).form; };
+  using Kind = ReplyForm::Kind;
+  EXPECT_EQ(form(R"("n":1)").kind, Kind::free);
+  EXPECT_EQ(form(R"("response_format":{"type":"json_object"})").text, R"({"type":"object"})");
+  const auto schema = form(R"("response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,)"
+                           R"("schema":{"type":"object","z":1,"a":2}}})");
+  EXPECT_EQ(schema.kind, Kind::json_schema);
+  EXPECT_EQ(schema.text, R"({"type":"object","z":1,"a":2})");
+  EXPECT_TRUE(schema.is_strict);
+  EXPECT_FALSE(form(R"("response_format":{"type":"json_schema","json_schema":{"schema":{}}})").is_strict);
+  EXPECT_EQ(form(R"("guided_json":"{\"type\":\"null\"}")").text, R"({"type":"null"})");
+  EXPECT_EQ(form(R"("guided_regex":"a+")").kind, Kind::regex);
+  EXPECT_EQ(form(R"("structured_outputs":{"choice":["a","b"],"json":null})").choices,
+            (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(form(R"("guided_grammar":"start: \"a\"")").kind, Kind::lark);
+}
+
+TEST(ChatRequest, MayForceCalls) {
+  const auto of = [](const std::string& more) {
+    return accepted(with(cat(R"("tools":[{"type":"function","function":{"name":"f","strict":true}},)"
+                             R"({"type":"function","function":{"name":"g","strict":false}}],)", more)));
+  };
+  const auto required = of(R"("tool_choice":"required","parallel_tool_calls":false)");
+  EXPECT_TRUE(required.forced_call.is_forced && required.forced_call.names.empty());
+  EXPECT_FALSE(required.allows_several_calls);
+  EXPECT_EQ(required.strict_tools, std::vector<std::string>{"f"});
+  const auto named = of(R"("tool_choice":{"type":"function","function":{"name":"g"}})");
+  EXPECT_EQ(named.forced_call.names, std::vector<std::string>{"g"});
+  EXPECT_TRUE(named.allows_several_calls);
+  const auto allowed = of(R"("tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"required",)"
+                          R"("tools":[{"type":"function","function":{"name":"f"}}]}})");
+  EXPECT_EQ(allowed.forced_call.names, std::vector<std::string>{"f"});
+  EXPECT_FALSE(of(R"("tool_choice":"auto")").forced_call.is_forced);
 }
 
 TEST(ChatRequest, WrongValuesAreRefusedByName) {
@@ -96,6 +155,23 @@ TEST(ChatRequest, WrongValuesAreRefusedByName) {
       {R"("top_p":0)", "top_p"},
       {R"("top_p":1.01)", "top_p"},
       {R"("seed":1.5)", "seed"},
+      {R"("presence_penalty":2.1)", "presence_penalty"},
+      {R"("frequency_penalty":-2.1)", "frequency_penalty"},
+      {R"("frequency_penalty":"much")", "frequency_penalty"},
+      {R"("repetition_penalty":0)", "repetition_penalty"},
+      {R"("repetition_penalty":11)", "repetition_penalty"},
+      {R"("logit_bias":[5])", "logit_bias"},
+      {R"("logit_bias":{"five":1})", "logit_bias"},
+      {R"("logit_bias":{"-5":1})", "logit_bias"},
+      {R"("logit_bias":{"05":1})", "logit_bias"},
+      {R"("logit_bias":{"5 ":1})", "logit_bias"},
+      {R"("logit_bias":{"":1})", "logit_bias"},
+      {R"("logit_bias":{"2147483648":1})", "logit_bias"},
+      {R"("logit_bias":{"5":100.5})", "logit_bias"},
+      {R"("logit_bias":{"5":"1"})", "logit_bias"},
+      {R"("min_tokens":-1)", "min_tokens"},
+      {R"("min_tokens":10,"max_tokens":9)", "min_tokens"},
+      {R"("ignore_eos":1)", "ignore_eos"},
       {R"("stop":[""])", "stop"},
       {R"("stop":7)", "stop"},
       {R"("stop":["1","2","3","4","5","6","7","8","9","10","11","12","13","14","15","16","17"])", "stop"},

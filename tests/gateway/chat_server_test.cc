@@ -113,6 +113,71 @@ TEST_F(ChatServerTest, SamplingIsTheRunsInARollout) {
   EXPECT_DOUBLE_EQ(metrics.counter("corisco_gateway_overridden_parameters_total", {"seed"}).value(), 3);
 }
 
+TEST_F(ChatServerTest, PenaltiesBiasesAndMinTokensAreTheRunsInARollout) {
+  config.sampling.frequency_penalty = 0.25F;
+  start();
+  const json wishes = {
+      {"frequency_penalty", 1.5}, {"logit_bias", {{"104", 5}}}, {"min_tokens", 3}, {"ignore_eos", true}};
+  const auto ask_with = [&](const std::string& key) {
+    EXPECT_EQ(chat(hi(wishes), key).status, 200);
+    return on_io([this] { return generator.requests.back().sampling; });
+  };
+  const auto inside = ask_with(open_attempt(1));
+  EXPECT_FLOAT_EQ(inside.frequency_penalty, 0.25F);
+  EXPECT_TRUE(inside.logit_bias.empty() && inside.min_tokens == 0 && !inside.ignores_end);
+  for (const auto* name : {"frequency_penalty", "logit_bias", "min_tokens", "ignore_eos"})
+    EXPECT_DOUBLE_EQ(metrics.counter("corisco_gateway_overridden_parameters_total", {name}).value(), 1) << name;
+  const auto outside = ask_with("");
+  EXPECT_FLOAT_EQ(outside.frequency_penalty, 1.5F);
+  EXPECT_EQ(outside.logit_bias.at(0).id, 104);
+  EXPECT_EQ(outside.min_tokens, 3U);
+  EXPECT_TRUE(outside.ignores_end);
+}
+
+// The generator goes on, as the engine's own watch does: "ll" within the first 4 tokens does not count, "lo" does.
+TEST_F(ChatServerTest, AStopStringWithinMinTokensDoesNotCount) {
+  start();
+  const auto content = [&](const json& more) {
+    return parse_json(chat(hi(more)).body)["choices"][0]["message"]["content"].get<std::string>();
+  };
+  EXPECT_EQ(content({{"stop", "ll"}}), "he");
+  EXPECT_EQ(content({{"stop", "ll"}, {"min_tokens", 4}}), "hello");
+  EXPECT_EQ(content({{"stop", "lo"}, {"min_tokens", 4}}), "hel");
+}
+
+// In each format's own shape; the rollout is not to blame, and the daemon answers the next request.
+TEST_F(ChatServerTest, NonFiniteLogitsFailTheirRequestAlone) {
+  start();
+  const json prompt = {{"role", "user"}, {"content", "hi"}};
+  const std::vector<std::pair<std::string, json>> asked = {
+      {"/v1/chat/completions", hi()},
+      {"/v1/completions", {{"prompt", "hi"}}},
+      {"/v1/responses", {{"input", "hi"}}},
+      {"/v1/messages", {{"max_tokens", 9}, {"messages", json::array({prompt})}}}};
+  std::uint64_t rollout = 0;
+  for (const auto& [path, body] : asked) {
+    on_io([this] { return generator.is_manual = true; });
+    ++rollout;
+    const auto key = open_attempt(rollout);
+    RawClient client(port);
+    client.send(post(path, json_text(body), key));
+    ASSERT_TRUE(eventually([&] { return generator.running.size() == 1; }));
+    on_io([this] {
+      generator.give(generator.running.begin()->first, {}, FinishReason::aborted,
+                     Error{Code::internal, "the model's logits after 3 tokens are not finite"});
+      return 0;
+    });
+    const auto reply = client.read_reply();
+    EXPECT_EQ(reply.status, 500) << path;
+    const auto error = parse_json(reply.body);
+    EXPECT_NE(error["error"]["message"].get<std::string>().find("not finite"), std::string::npos) << reply.body;
+    EXPECT_EQ(error.value("type", ""), path == "/v1/messages" ? "error" : "");
+    EXPECT_TRUE(on_io([&] { return attempts.summary({RolloutId{rollout}, 1}).saw_engine_error; })) << path;
+  }
+  on_io([this] { return generator.is_manual = false; });
+  EXPECT_EQ(chat(hi()).status, 200);
+}
+
 TEST_F(ChatServerTest, TheSameHistoryDrawsTheSameKeys) {
   start();
   std::vector<std::uint64_t> keys;
@@ -137,6 +202,19 @@ TEST_F(ChatServerTest, UsageTellsWhatOfThePromptWasComputedBefore) {
   const auto message = parse_json(ask(post("/v1/messages", json_text(hi({{"max_tokens", 9}})))).body)["usage"];
   EXPECT_EQ(message["input_tokens"], 4) << "those beside the cached ones";
   EXPECT_EQ(message["cache_read_input_tokens"], 16);
+}
+
+// Only where they may be trained.
+TEST_F(ChatServerTest, TheExpertsOfAReplyAreRecordedWithIt) {
+  generator.routed_experts = {3, 1, 65534};
+  start();
+  chat(hi({{"n", 2}}), open_attempt(1));
+  chat(hi(), open_attempt(2, Mode::val));
+  const auto calls = on_io([this] { return sink.calls; });
+  ASSERT_EQ(calls.size(), 3U);
+  EXPECT_EQ(calls[0].routed_experts, generator.routed_experts);
+  EXPECT_EQ(calls[1].routed_experts, generator.routed_experts);
+  EXPECT_TRUE(calls[2].routed_experts.empty());
 }
 
 TEST_F(ChatServerTest, ALaterTurnGoesOnFromTheSampledIds) {
@@ -209,7 +287,7 @@ TEST_F(ChatServerTest, ErrorsAreShapedAndNameTheField) {
   auto reply = ask(post("/v1/chat/completions", "{\"messages\": [}"));
   EXPECT_EQ(reply.status, 400);
   EXPECT_EQ(parse_json(reply.body)["error"]["code"], "invalid_json");
-  reply = chat(hi({{"logit_bias", {{"5", 1}}}}));
+  reply = chat(hi({{"logit_bias", {{"five", 1}}}}));
   EXPECT_EQ(reply.status, 400);
   EXPECT_EQ(parse_json(reply.body)["error"]["param"], "logit_bias");
   reply = chat({{"messages", {{{"role", "alien"}, {"content", "x"}}}}});

@@ -60,6 +60,26 @@ TEST(ChoiceStream, ReasoningIsCountedInTokensAtEverySplit) {
   }
 }
 
+std::string call_of_kimi(const std::string& id) {
+  return "<|tool_call_begin|>" + id + "<|tool_call_argument_begin|>{}<|tool_call_end|>";
+}
+
+TEST(ChoiceStream, AModelsOwnCallIdsAreKeptIfTheyDiffer) {
+  ReplyReading reading;
+  reading.parser = std::move(tool_calls::make_tool_parser("kimi_k2", nlohmann::ordered_json::array())).value();
+  reading.call_id_seed = "seed";
+  ChoiceStream stream(std::make_shared<ByteTokenizer>(), {}, {kEnd}, std::move(reading));
+  const auto reply = call_of_kimi("functions.ls:3") + call_of_kimi("functions.ls:4") + call_of_kimi("functions.ls:3");
+  (void)stream.push(delta_of(reply, FinishReason::stop));
+  std::vector<std::string> ids;
+  for (const auto& part : stream.parts())
+    if (part.kind == tool_calls::Event::Kind::call_begin) ids.push_back(part.call_id);
+  ASSERT_EQ(ids.size(), 3U);
+  EXPECT_EQ(ids[0], "functions.ls:3");
+  EXPECT_EQ(ids[1], "functions.ls:4");
+  EXPECT_EQ(ids[2].substr(0, 5), "call_");
+}
+
 TEST(ChoiceStream, HiddenIdsAreNotShown) {
   ChoiceStream stream(std::make_shared<ByteTokenizer>(), {}, {'!'});
   EXPECT_EQ(stream.push(delta_of("ok!", FinishReason::length)).text, "ok");

@@ -60,6 +60,10 @@ TEST(CompletionRequest, ReadsItsFields) {
   EXPECT_EQ(request.sampling.seed, 5);
   EXPECT_EQ(request.sampling.top_k, 0U);
   EXPECT_FALSE(request.adds_prompt_prefix);
+  const auto biased = accepted(R"({"prompt":"a","logit_bias":{"3":2},"presence_penalty":1,"min_tokens":2})").sampling;
+  EXPECT_EQ(biased.logit_bias.at(0).id, 3);
+  EXPECT_EQ(biased.presence_penalty, 1);
+  EXPECT_EQ(biased.min_tokens, 2U);
   const auto plain = accepted(R"({"prompt":"a"})");
   EXPECT_TRUE(plain.adds_prompt_prefix);
   EXPECT_FALSE(plain.returns_logprobs || plain.max_tokens);
@@ -69,8 +73,8 @@ TEST(CompletionRequest, ReadsItsFields) {
 TEST(CompletionRequest, WhatWouldChangeTheResultIsRefusedByName) {
   for (const auto& [field, value] : std::vector<std::pair<std::string, std::string>>{
            {"echo", "true"}, {"suffix", "\"x\""}, {"best_of", "2"}, {"logprobs", "21"}, {"logprobs", "true"},
-           {"prompt_logprobs", "0"}, {"logit_bias", "{\"1\":1}"}, {"frequency_penalty", "0.5"}, {"max_tokens", "0"},
-           {"response_format", "{\"type\":\"json_object\"}"}, {"prompt_embeds", "\"AA==\""}, {"n", "17"},
+           {"prompt_logprobs", "0"}, {"logit_bias", "{\"a\":1}"}, {"frequency_penalty", "2.5"}, {"max_tokens", "0"},
+           {"response_format", "{\"type\":\"xml\"}"}, {"prompt_embeds", "\"AA==\""}, {"n", "17"},
            {"skip_special_tokens", "false"}, {"truncate_prompt_tokens", "5"}, {"stream_options", "{}"}})
     EXPECT_EQ(refused(cat(R"({"prompt":"a",")", field, "\":", value, "}")).param, field);
 }

@@ -63,6 +63,28 @@ TEST_F(ContinuedCallTest, ChatGoesOnFromReserialisedArguments) {
   expect_that_it_went_on("arguments");
 }
 
+// One life of a daemon, in which the attempt asks for one call.
+struct Life final : ContinuedCallTest {
+  void TestBody() override {}
+  std::string issued_id(const std::string& secret, std::uint32_t attempt, const char* question = "list") {
+    call_id_secret = secret;
+    start();
+    key = on_io([&] { return attempts.open({{RolloutId{1}, attempt}, Mode::train, 5, 0, 0, 1, 1.7e9}); });
+    const auto turn = chat_tools({{{"role", "user"}, {"content", question}}})["choices"][0]["message"];
+    TearDown();
+    return turn["tool_calls"][0]["id"];
+  }
+};
+
+// Templates may print the ids into prompts: a run that goes on must ask the same of the model.
+TEST(IssuedCallIds, AreThoseOfTheRunWhateverProcessMakesTheCall) {
+  const auto id = Life().issued_id("of this run", 1);
+  EXPECT_EQ(Life().issued_id("of this run", 2), id);
+  EXPECT_NE(Life().issued_id("of this run", 1, "list all"), id);
+  EXPECT_NE(Life().issued_id("of another", 1), id);
+  EXPECT_NE(Life().issued_id({}, 1), Life().issued_id({}, 1)) << "a secret of each process";
+}
+
 TEST_F(ContinuedCallTest, MessagesGoOnFromParsedInput) {
   start();
   key = open_attempt(1);
@@ -160,6 +182,31 @@ TEST_F(ContinuedCallTest, ValidArgumentsOfAnotherValueAreAnotherReply) {
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(all[1].split, SplitCause::reply_changed);
   EXPECT_GT(all[1].base_tokens, all[0].prompt_ids.size());   // its beginning is stored once all the same
+}
+
+// The client sent the calls back as they were; the template has no place for them.
+TEST_F(ContinuedCallTest, CallsThatTheTemplateLeavesOutAreTheTemplatesDoing) {
+  agent_template->shows_calls = false;
+  start();
+  key = open_attempt(1);
+  json messages = {{{"role", "user"}, {"content", "list"}}};
+  for (int i = 0; i < 3; ++i) {
+    auto turn = chat_tools(messages)["choices"][0]["message"];
+    turn["tool_calls"][0]["function"]["arguments"] = R"({"path":"a/b","deep":1})";
+    messages.push_back(turn);
+    messages.push_back({{"role", "tool"}, {"tool_call_id", turn["tool_calls"][0]["id"]}, {"content", "x.txt"}});
+  }
+  auto all = calls();
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[1].split, SplitCause::template_changed);
+  EXPECT_EQ(all[2].split, SplitCause::template_changed);
+  for (const int changed : {1, 3}) messages[changed]["tool_calls"][0]["function"]["arguments"] = R"({"path":"other"})";
+  chat_tools(messages);
+  EXPECT_EQ(calls()[3].split, SplitCause::template_changed) << "the third reply is there, as it was";
+  messages[5]["tool_calls"][0]["function"]["arguments"] = R"({"path":"other"})";
+  messages.push_back({{"role", "user"}, {"content", "go on"}});   // another prompt than the call before had
+  chat_tools(messages);
+  EXPECT_EQ(calls()[4].split, SplitCause::reply_changed);
 }
 
 TEST_F(ContinuedCallTest, ReasoningThatWasDroppedIsKeptIfTheConfigSaysSo) {

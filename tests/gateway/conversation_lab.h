@@ -1,6 +1,7 @@
 // An attempt's conversation without a server: requests are rendered, looked up in the tree and answered
 // with given replies, one after another.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,11 +32,15 @@ struct Answer {
   bool is_ended = true;                  // by the end token; else cut by its length
   bool is_cut = false;                   // by a stop string
   std::vector<std::string> tool_call_ids{};
+  std::string end = "<|end|>";           // the end token's text
 };
 
 class Lab {
  public:
   AgentTemplate chat_template;
+  std::shared_ptr<const text::ChatTemplate> jinja;   // in its place, if there is one
+  std::vector<std::string> end_texts{"<|end|>"};
+  std::string turn_goes_on;              // after an end that is none
   ReplySyntax syntax{"hermes", true};
   TurnRules rules;
   CallTree tree;
@@ -47,7 +52,7 @@ class Lab {
     input.tools_json = tools_json;
     input.kwargs_json = kwargs_json;
     Asked asked;
-    asked.rendering = chat_template.render(input).value();
+    asked.rendering = (jinja ? *jinja : chat_template).render(input).value();
     asked.tools_hash = hash_text(tools_json);
     asked.kwargs_hash = hash_text(kwargs_json);
     look_up(asked, input.messages_json);
@@ -59,8 +64,8 @@ class Lab {
     added.match = asked.match;
     added.stem = asked.shared.stem;
     added.turn_beginning = asked.turn_beginning;
-    added.reply = text + (how.is_ended ? "<|end|>" : "");
-    added.reply_end = how.is_ended ? "<|end|>" : "";
+    added.reply = text + (how.is_ended ? how.end : "");
+    added.reply_end = how.is_ended ? how.end : "";
     added.is_cut = how.is_cut;
     added.tool_call_ids = std::move(how.tool_call_ids);
     added.split = asked.split;
@@ -85,11 +90,11 @@ class Lab {
 
  private:
   void look_up(Asked& asked, const std::string& messages_json) {
-    const std::vector<std::string> end_texts{"<|end|>"};
     CallTree::Search search;
     search.rendering = asked.rendering;
     search.messages_json = messages_json;
     search.end_texts = &end_texts;
+    search.goes_on = turn_goes_on;
     auto found = tree.find(search);
     const ReplyReader reader(syntax, tools_json);
     while (!found.questions.empty()) {
@@ -106,7 +111,7 @@ class Lab {
     const auto tail = asked.rendering.substr(asked.match.text_bytes);
     asked.ids = asked.match.ids.items();
     for (const auto id : encode(tail)) asked.ids.push_back(id);
-    const auto stem = stem_bytes(tail, syntax.has_reasoning);
+    const auto stem = stem_bytes(tail, syntax);
     asked.turn_beginning = tail.substr(stem);
     const bool goes_on = asked.match.node != nullptr;
     const auto earlier = goes_on ? std::vector{tree.earlier(*asked.match.node)} : tree.newest(4, nullptr);

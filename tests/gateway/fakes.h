@@ -105,6 +105,7 @@ class ScriptedGenerator final : public Generator {
     const auto found = running.find(id);
     if (found == running.end()) return;
     GenerateDelta delta{id, {}, {}, finish, std::move(error), num_cached};
+    if (finish) delta.routed_experts = routed_experts;
     for (const auto token : ids) {
       delta.tokens.push_back({token, -0.5F, -0.25F, version});
       if (wants_top(id)) delta.top_logprobs.push_back({{token, -0.5F}, {'z', -2.0F}});
@@ -119,6 +120,7 @@ class ScriptedGenerator final : public Generator {
   std::uint32_t context = 100000;
   PolicyVersion version{3};
   std::uint32_t num_cached = 0;        // prompt tokens, of every delta
+  std::vector<std::uint16_t> routed_experts;   // of every last delta
   std::vector<GenerateRequest> requests;
   std::vector<RequestId> cancelled;
   std::map<RequestId, OnDelta> running;

@@ -28,6 +28,16 @@ TEST(HistoryRestore, ABrokenCallIsItsText) {
   EXPECT_EQ(parse_ordered_json(restored.messages_json)[1], expected);
 }
 
+// Ids that models make are not unique over an attempt.
+TEST(HistoryRestore, OfTwoRepliesWithOneCallIdNeither) {
+  auto replies = one(kBroken);
+  auto other = kBroken;
+  other.call = CallId{8};
+  replies.push_back(std::make_shared<const StoredReply>(other));
+  const auto messages = json::array({user("go"), with_call("Look. ", "call_1", "ls", "{}")});
+  EXPECT_FALSE(restore_replies(json_text(messages), replies, {}).is_changed);
+}
+
 TEST(HistoryRestore, NothingOfOthersIsTouched) {
   const std::vector<json> turns{
       with_call("Look.", "call_2", "ls", "{}"),              // not our id

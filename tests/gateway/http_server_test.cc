@@ -25,6 +25,17 @@ TEST_F(HttpServerTest, TheQuietRoutes) {
   EXPECT_EQ(ask("BREW /metrics HTTP/1.1\r\nHost: x\r\n\r\n").status, 501);
 }
 
+TEST_F(HttpServerTest, AStuckEngineIsNotReadyButTheDaemonLives) {
+  start();
+  on_io([this] { return is_ready = false; });
+  const auto reply = ask(get("/readyz"));
+  EXPECT_EQ(reply.status, 503);
+  EXPECT_NE(reply.body.find("no progress"), std::string::npos);
+  EXPECT_EQ(ask(get("/healthz")).status, 200);
+  on_io([this] { return is_ready = true; });
+  EXPECT_EQ(ask(get("/readyz")).status, 200);
+}
+
 TEST_F(HttpServerTest, HeadHasNoBody) {
   start();
   RawClient client(port);

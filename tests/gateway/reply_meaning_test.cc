@@ -41,6 +41,16 @@ TEST(ReplyMeaning, TaggedValuesAreReadByTheToolsSchema) {
   EXPECT_EQ(compare(sampled, call("60001", "true", "1.0")).likeness, Likeness::other);
 }
 
+// Where the generation prompt opens reasoning, templates write no more than its end into old turns.
+TEST(ReplyMeaning, AnEndOfReasoningAloneIsAnEmptyWrapper) {
+  const ReplyReader reader({"deepseek_v32", true});
+  const auto returned = reader.read("</think>Yes.");
+  EXPECT_EQ(returned.texts, std::vector<std::string>{"Yes."});
+  EXPECT_TRUE(returned.has_wrapper);
+  EXPECT_EQ(compare(reader.read("<think>Hm</think>Yes."), returned).likeness, Likeness::without_reasoning);
+  EXPECT_EQ(compare(reader.read("Yes."), returned).likeness, Likeness::same);
+}
+
 TEST(ReplyMeaning, JsonIsComparedByValue) {
   EXPECT_TRUE(is_same_json(R"({"a": 1.0, "b": [true, null]})", R"({"b":[true,null],"a":1})"));
   EXPECT_TRUE(is_same_json(R"({"a": "\u00e9\/"})", "{\"a\":\"\xc3\xa9/\"}"));
@@ -64,7 +74,7 @@ TEST(ReplyMeaning, BlanksCountOnlyWithinTexts) {
 
 TEST(ReplyMeaning, TheStemEndsBeforeTheTurn) {
   const auto stem = [](std::string_view prompt, bool has_reasoning = true) {
-    return prompt.substr(0, stem_bytes(prompt, has_reasoning));
+    return prompt.substr(0, stem_bytes(prompt, {"hermes", has_reasoning}));
   };
   EXPECT_EQ(stem("<a>assistant\n"), "<a>assistant");
   EXPECT_EQ(stem("<a>assistant\n<think>\n"), "<a>assistant");
@@ -72,6 +82,8 @@ TEST(ReplyMeaning, TheStemEndsBeforeTheTurn) {
   EXPECT_EQ(stem("<a>assistant\n<think></think>"), "<a>assistant");
   EXPECT_EQ(stem("<a>assistant\n<think>\nso</think>\n"), "<a>assistant\n<think>\nso</think>");
   EXPECT_EQ(stem("<a>\n<think>\n", false), "<a>\n<think>");
+  const std::string_view gemma = "<a>\n<|channel>thought\n<channel|>";
+  EXPECT_EQ(gemma.substr(0, stem_bytes(gemma, {"gemma", true, "gemma"})), "<a>");
   EXPECT_EQ(stem(""), "");
 }
 

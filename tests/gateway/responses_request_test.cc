@@ -79,6 +79,17 @@ TEST(ResponsesRequest, WhatAgentsSendBesideIsIgnored) {
   EXPECT_TRUE(accepted(with("")).reads_tool_calls);
 }
 
+TEST(ResponsesRequest, LogprobsAreShownIfIncluded) {
+  const auto shown = accepted(with(R"("include":["message.output_text.logprobs"],"top_logprobs":3,"min_p":0.25)"));
+  EXPECT_TRUE(shown.returns_logprobs);
+  EXPECT_EQ(shown.top_logprobs, 3U);
+  EXPECT_EQ(shown.sampling.min_p, 0.25);
+  const auto hidden = accepted(with(R"("top_logprobs":3)"));
+  EXPECT_FALSE(hidden.returns_logprobs);
+  EXPECT_EQ(hidden.top_logprobs, 0U);    // nobody would see them
+  EXPECT_EQ(hidden.responses->repeated["top_logprobs"], 3);
+}
+
 TEST(ResponsesRequest, MessagesInEachOfTheirForms) {
   EXPECT_EQ(native(R"({"role":"user","content":"hi"})"), kHi);
   EXPECT_EQ(native(R"({"type":"message","role":"user","content":[{"type":"input_text","text":"a"},)"
@@ -273,18 +284,43 @@ TEST(ResponsesRequest, WhatIsNotTextIsRefusedByName) {
   EXPECT_EQ(native(cat(R"({"type":"web_search_call","id":"ws_1","status":"completed"},)", kHi)), kHi);
 }
 
+TEST(ResponsesRequest, SaysWhatTheReplyMustBe) {
+  const auto request = accepted(with(
+      R"("text":{"format":{"type":"json_schema","name":"n","strict":true,"schema":{"type":"null"}}},)"
+      R"("tools":[{"type":"function","name":"f","strict":true},{"type":"custom","name":"c"},{"type":"shell"}])"));
+  EXPECT_EQ(request.form.text, R"({"type":"null"})");
+  EXPECT_TRUE(request.form.is_strict);
+  EXPECT_EQ(request.responses->repeated["text"]["format"]["type"], "json_schema");
+  EXPECT_EQ(request.strict_tools, std::vector<std::string>{"f"});
+}
+
+TEST(ResponsesRequest, MayForceCalls) {
+  const auto of = [](const std::string& choice) {
+    return accepted(with(cat(R"("tools":[{"type":"function","name":"f"},{"type":"custom","name":"c"},{"type":"shell"}],)"
+                             R"("tool_choice":)", choice)));
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_TRUE(of(R"("required")").forced_call.is_forced);
+  EXPECT_EQ(of(R"({"type":"function","name":"f"})").forced_call.names, Names{"f"});
+  EXPECT_EQ(of(R"({"type":"custom","name":"c"})").forced_call.names, Names{"c"});
+  EXPECT_EQ(of(R"({"type":"shell"})").forced_call.names, Names{"shell"});
+  const auto allowed = of(R"({"type":"allowed_tools","mode":"required","tools":[{"type":"function","name":"f"},{"type":"custom","name":"c"}]})");
+  EXPECT_EQ(allowed.forced_call.names, (Names{"f", "c"}));
+  EXPECT_EQ(allowed.responses->repeated["tool_choice"]["type"], "allowed_tools");
+}
+
 TEST(ResponsesRequest, WrongValuesAreRefusedByName) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {R"("tool_choice":"required")", "tool_choice"},
       {R"("tool_choice":{"type":"function","name":"f"})", "tool_choice"},
-      {R"("text":{"format":{"type":"json_schema","name":"n","schema":{}}})", "text.format"},
-      {R"("text":{"format":{"type":"json_object"}})", "text.format"},
+      {R"("text":{"format":{"type":"json_schema","name":"n"}})", "text.format.schema"},
+      {R"("text":{"format":{"type":"xml"}})", "text.format"},
       {R"("text":7)", "text"},
       {R"("background":true)", "background"},
       {R"("conversation":"conv_1")", "conversation"},
       {R"("prompt":{"id":"p"})", "prompt"},
-      {R"("top_logprobs":2)", "top_logprobs"},
-      {R"("include":["message.output_text.logprobs"])", "include"},
+      {R"("top_logprobs":21)", "top_logprobs"},
+      {R"("logit_bias":{"a":2})", "logit_bias"},
       {R"("include":7)", "include"},
       {R"("metadata":[1])", "metadata"},
       {R"("instructions":7)", "instructions"},

@@ -177,6 +177,37 @@ TEST_F(ResponsesServerTest, ACutReplyIsIncomplete) {
   EXPECT_EQ(without_ids(list.back()["response"]["output"]), without_ids(cut["output"]));
 }
 
+// One entry a token, with its alternatives; the end token, which shows nothing, has none.
+TEST_F(ResponsesServerTest, LogprobsOfTheTextIfTheyAreIncluded) {
+  start();
+  generator.reply = "h\xc3\xa9!";
+  const json included = {{"include", {"message.output_text.logprobs"}}, {"top_logprobs", 2}};
+  const auto body = whole(ask_hi(included));
+  EXPECT_EQ(body["top_logprobs"], 2);
+  const auto logprobs = body["output"][0]["content"][0]["logprobs"];
+  ASSERT_EQ(logprobs.size(), 4U);
+  const json z = {{"token", "z"}, {"logprob", -2.0}, {"bytes", {122}}};
+  const json h = {{"token", "h"}, {"logprob", -0.5}, {"bytes", {104}}};
+  auto first = h;
+  first["top_logprobs"] = json::array({h, z});
+  EXPECT_EQ(logprobs[0], first);
+  EXPECT_EQ(logprobs[1]["bytes"], json::array({0xc3}));   // half a character
+  EXPECT_EQ(logprobs[3]["token"], "!");
+
+  const auto list = stream(ask_hi(included));
+  json told = json::array();
+  for (const auto& event : list) {
+    if (event["type"] == "response.output_text.delta")
+      told.insert(told.end(), event["logprobs"].begin(), event["logprobs"].end());
+    if (event["type"] == "response.output_text.done") {
+      EXPECT_EQ(event["logprobs"], logprobs);
+    }
+  }
+  EXPECT_EQ(told, logprobs);
+  EXPECT_EQ(list.back()["response"]["output"][0]["content"][0]["logprobs"], logprobs);
+  EXPECT_EQ(whole(ask_hi({{"top_logprobs", 2}}))["output"][0]["content"][0]["logprobs"], json::array());
+}
+
 // --- tools and reasoning
 
 struct ResponsesToolTest : ResponsesServerTest {
@@ -235,6 +266,20 @@ TEST_F(ResponsesToolTest, ReasoningTextAndCallsAreItemsInTheirOrder) {
   EXPECT_EQ(prefixes, (std::set<std::string>{"rs_", "msg", "fc_"}));
   EXPECT_GT(list.back()["response"]["usage"]["output_tokens_details"]["reasoning_tokens"].get<int>(), 4);
   EXPECT_EQ(items(with_tools()), without_ids(output));
+}
+
+TEST_F(ResponsesToolTest, LogprobsAreThoseOfTheTextAlone) {
+  start();
+  generator.reply = cat("<think>\nHm.\n</think>\n\nLet me look.\n", written("ls", "{}"));
+  const auto output = items(with_tools({{"include", {"message.output_text.logprobs"}}}));
+  ASSERT_EQ(output.size(), 3U);
+  std::string tokens;
+  for (const auto& token : output[1]["content"][0]["logprobs"]) tokens += token["token"].get<std::string>();
+  // From the end of the reasoning on, its closing tag included, to the text's end.
+  EXPECT_EQ(tokens.find("Hm."), std::string::npos);
+  EXPECT_EQ(tokens.find("tool_call"), std::string::npos);
+  EXPECT_NE(tokens.find("\n\nLet me look."), std::string::npos) << tokens;
+  for (const std::size_t other : {0U, 2U}) EXPECT_EQ(json_text(output[other]).find("logprob"), std::string::npos);
 }
 
 TEST_F(ResponsesToolTest, NamespacesAreRestored) {

@@ -24,7 +24,9 @@ RequestIdentity identity(const std::string& question, std::optional<std::uint32_
 
 std::shared_ptr<const KeptReply> reply_of(std::size_t num_tokens) {
   auto reply = std::make_shared<KeptReply>();
-  reply->choices.push_back({{}, std::vector<SampledToken>(num_tokens), {}, FinishReason::stop, {}, 0});
+  auto& whole = reply->choices.emplace_back();
+  whole.tokens.resize(num_tokens);
+  whole.finish = FinishReason::stop;
   return reply;
 }
 
@@ -35,18 +37,39 @@ struct RetryBookTest : testing::Test {
     book.end(exchange, Stage::whole, reply_of(num_tokens));
     return exchange;
   }
+  std::shared_ptr<Exchange> find(const RequestIdentity& request, bool has_marks) const {
+    return book.find(request, has_marks, now);
+  }
   FakePeer peer;
   RetryBook book;
+  TimePoint now{std::chrono::hours(1)};
 };
 
 TEST_F(RetryBookTest, ARunningExchangeIsFoundOnceItsClientHasLeftOrByMarks) {
   const auto exchange = book.begin(identity("a"), peer, [] {});
-  EXPECT_EQ(book.find(identity("a"), false), nullptr);
-  EXPECT_EQ(book.find(identity("a"), true), exchange);
-  EXPECT_EQ(book.find(identity("b"), true), nullptr);
-  EXPECT_EQ(book.find(identity("a", 5), true), nullptr);
+  EXPECT_EQ(find(identity("a"), false), nullptr);
+  EXPECT_EQ(find(identity("a"), true), exchange);
+  EXPECT_EQ(find(identity("b"), true), nullptr);
+  EXPECT_EQ(find(identity("a", 5), true), nullptr);
   peer.has_left = true;
-  EXPECT_EQ(book.find(identity("a"), false), exchange);
+  EXPECT_EQ(find(identity("a"), false), exchange);
+}
+
+// A client that says that it waits ten minutes has not given up a request that was sent just now: an equal
+// one with marks is the retry of one that never came, beside a parallel call.
+TEST_F(RetryBookTest, MarksDoNotTakeACallThatItsClientStillWaitsFor) {
+  const auto parallel = book.begin(identity("a"), peer, [] {});
+  parallel->given_up_from = now + std::chrono::minutes(10);
+  EXPECT_EQ(find(identity("a"), true), nullptr);
+  const auto older = book.begin(identity("a"), peer, [] {});
+  older->given_up_from = now;
+  EXPECT_EQ(find(identity("a"), true), older);
+  peer.has_left = true;
+  EXPECT_NE(find(identity("a"), false), nullptr) << "the connection says it, whatever the time";
+  peer.has_left = false;
+  book.end(older, Stage::delivered, nullptr);
+  now += std::chrono::minutes(10);
+  EXPECT_EQ(find(identity("a"), true), parallel);
 }
 
 TEST_F(RetryBookTest, EachRetryHasAnExchangeOfItsOwnWhereThereIsOne) {
@@ -54,12 +77,12 @@ TEST_F(RetryBookTest, EachRetryHasAnExchangeOfItsOwnWhereThereIsOne) {
   int num_woken = 0;
   {
     const Attachment retry(two, 7, [&] { ++num_woken; });
-    EXPECT_EQ(book.find(identity("a"), false), one);
+    EXPECT_EQ(find(identity("a"), false), one);
     const Attachment other(one, 8, [] {});
-    EXPECT_EQ(book.find(identity("a"), false), nullptr);
-    EXPECT_NE(book.find(identity("a"), true), nullptr);
+    EXPECT_EQ(find(identity("a"), false), nullptr);
+    EXPECT_NE(find(identity("a"), true), nullptr);
   }
-  EXPECT_EQ(book.find(identity("a"), false), two);
+  EXPECT_EQ(find(identity("a"), false), two);
   EXPECT_EQ(num_woken, 0);
 }
 
@@ -95,8 +118,8 @@ TEST_F(RetryBookTest, WhatArrivedIsNotFoundAgain) {
   left("a", 1, 5), left("a", 1, 6);
   const std::vector<CallId> calls = {CallId{6}, CallId{9}};
   book.note_arrival(calls);
-  ASSERT_NE(book.find(identity("a"), true), nullptr);
-  EXPECT_EQ(book.find(identity("a"), true)->calls.front(), CallId{5});
+  ASSERT_NE(find(identity("a"), true), nullptr);
+  EXPECT_EQ(find(identity("a"), true)->calls.front(), CallId{5});
 }
 
 TEST_F(RetryBookTest, ACutReplyIsFoundByARequestForMore) {
@@ -144,14 +167,27 @@ TEST(RetryMarks, AreACountAboveZero) {
   const auto has = [](const std::string& value) {
     Head head;
     head.fields = {{"x-stainless-retry-count", value}};
-    return has_retry_marks(head);
+    return retry_marks_of(head).is_retry;
   };
-  EXPECT_FALSE(has_retry_marks(Head{}));
+  EXPECT_FALSE(retry_marks_of(Head{}).is_retry);
   EXPECT_FALSE(has("0"));
   EXPECT_FALSE(has("true"));
   EXPECT_FALSE(has("1x"));
   EXPECT_TRUE(has("1"));
   EXPECT_TRUE(has("12"));
+}
+
+TEST(RetryMarks, SayHowLongAClientWaits) {
+  const auto patience = [](std::vector<Head::Field> fields) {
+    Head head;
+    head.fields = std::move(fields);
+    return retry_marks_of(head).patience_seconds;
+  };
+  EXPECT_EQ(patience({{"x-stainless-read-timeout", "600"}}), 600.0);
+  EXPECT_EQ(patience({{"x-stainless-timeout", "59.5"}}), 59.5);
+  EXPECT_EQ(patience({{"x-stainless-read-timeout", "600.0"}, {"x-stainless-timeout", "7"}}), 600.0);
+  for (const char* none : {"NOT_GIVEN", "None", "", "0", "-1", "inf", "nan", "5s", "1e99"})
+    EXPECT_EQ(patience({{"x-stainless-read-timeout", none}}), std::nullopt) << none;
 }
 }  // namespace
 }  // namespace corisco::gateway

@@ -70,6 +70,25 @@ struct RetryTest : ServerTest {
   }
 };
 
+// Its own predecessor never came: a parallel call of the same request keeps its reply to itself.
+TEST_F(RetryTest, AMarkedRetryLeavesAParallelCallAloneThatItsClientWaitsFor) {
+  start();
+  const auto key = open_attempt(1);
+  auto waiting = request(hi(), key);
+  waiting.insert(waiting.find("Content-Length"), "X-Stainless-Read-Timeout: 600\r\n");
+  RawClient parallel(port), retry(port);
+  parallel.send(waiting);
+  ASSERT_TRUE(has_sequences(1));
+  retry.send(request(hi(), key, true));
+  ASSERT_TRUE(has_sequences(2));
+  give(1, "one");
+  give(2, "two");
+  EXPECT_NE(parallel.read_reply().body.find("one"), std::string::npos);
+  EXPECT_NE(retry.read_reply().body.find("two"), std::string::npos);
+  EXPECT_EQ(retries("repeated"), 0);
+  EXPECT_EQ(num_calls(), 2U);
+}
+
 TEST_F(RetryTest, AReplyThatDidNotArriveIsRepeatedInEveryForm) {
   start();
   struct Format {

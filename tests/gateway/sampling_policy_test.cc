@@ -38,6 +38,52 @@ TEST_F(SamplingPolicyTest, TheClientsIfTheConfigSaysSo) {
   EXPECT_TRUE(decision.overridden.empty());
 }
 
+TEST_F(SamplingPolicyTest, PenaltiesBiasesAndEndsAreTheClientsWhereItIsObeyed) {
+  config.sampling.repetition_penalty = 1.5F;
+  config.sampling.presence_penalty = 0.25F;
+  auto& wishes = request.sampling;
+  wishes = {};
+  wishes.presence_penalty = -1;
+  wishes.frequency_penalty = 0.5;
+  wishes.logit_bias = {{3, 2.0F}};
+  wishes.min_tokens = 4;
+  wishes.ignores_end = true;
+  const auto run = decide_sampling(config, &opening, request);
+  EXPECT_FLOAT_EQ(run.params.repetition_penalty, 1.5F);
+  EXPECT_FLOAT_EQ(run.params.presence_penalty, 0.25F);
+  EXPECT_FLOAT_EQ(run.params.frequency_penalty, 0);
+  EXPECT_TRUE(run.params.logit_bias.empty() && run.params.min_tokens == 0 && !run.params.ignores_end);
+  EXPECT_EQ(run.overridden.size(), 5U);
+  const auto outside = decide_sampling(config, nullptr, request).params;
+  EXPECT_FLOAT_EQ(outside.repetition_penalty, 1);    // the config's are those of rollouts
+  EXPECT_FLOAT_EQ(outside.presence_penalty, -1);
+  config.sampling.obey_client = true;
+  const auto obeyed = decide_sampling(config, &opening, request);
+  EXPECT_TRUE(obeyed.overridden.empty());
+  EXPECT_FLOAT_EQ(obeyed.params.repetition_penalty, 1.5F);
+  EXPECT_FLOAT_EQ(obeyed.params.presence_penalty, -1);
+  EXPECT_FLOAT_EQ(obeyed.params.frequency_penalty, 0.5F);
+  EXPECT_EQ(obeyed.params.logit_bias.at(0).id, 3);
+  EXPECT_EQ(obeyed.params.min_tokens, 4U);
+  EXPECT_TRUE(obeyed.params.ignores_end);
+}
+
+// Whatever the model's folder says of sampling, a value that neither the config nor the client has is off.
+TEST_F(SamplingPolicyTest, NoOtherSourceThanConfigAndClient) {
+  const config::Config plain;
+  for (const bool is_in_rollout : {true, false}) {
+    const auto params = decide_sampling(plain, is_in_rollout ? &opening : nullptr, ChatRequest()).params;
+    EXPECT_FLOAT_EQ(params.temperature, 1);
+    EXPECT_FLOAT_EQ(params.top_p, 1);
+    EXPECT_EQ(params.top_k, 0U);
+    EXPECT_FLOAT_EQ(params.min_p, 0);
+    EXPECT_FLOAT_EQ(params.repetition_penalty, 1);
+    EXPECT_FLOAT_EQ(params.presence_penalty, 0);
+    EXPECT_FLOAT_EQ(params.frequency_penalty, 0);
+    EXPECT_EQ(params.min_tokens, 0U);
+  }
+}
+
 TEST_F(SamplingPolicyTest, EvaluationsInValidation) {
   config.sampling.obey_client = true;
   config.evaluation.temperature = 0.3F;

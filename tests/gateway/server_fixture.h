@@ -39,9 +39,10 @@ class ServerTest : public testing::Test {
     parts.tokenizer = tokenizer;
     parts.chat_template = chat_template;
     parts.reply_syntax = reply_syntax;
+    parts.call_id_secret = call_id_secret;
     parts.end_ids = {kEnd};
     parts.model_name = "tiny";
-    parts.is_ready = [] { return true; };
+    parts.is_ready = [this] { return is_ready; };
     parts.state_json = [this] {
       return json_text(nlohmann::json{{"phase", "generating"}, {"paused", is_paused}});
     };
@@ -136,7 +137,8 @@ class ServerTest : public testing::Test {
   std::shared_ptr<ByteTokenizer> tokenizer = std::make_shared<ByteTokenizer>();
   std::shared_ptr<const text::ChatTemplate> chat_template = std::make_shared<PlainTemplate>();
   ReplySyntax reply_syntax;
-  bool is_paused = false;
+  std::string call_id_secret;            // empty: one of this server's
+  bool is_paused = false, is_ready = true;
   Duration silent_hold = std::chrono::seconds(100);
   std::optional<Server> server;
   std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> guard;

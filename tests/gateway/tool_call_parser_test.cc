@@ -7,7 +7,8 @@
 namespace corisco::gateway::tool_calls::testing {
 namespace {
 constexpr const char* kFamilies[] = {"hermes", "qwen3_coder", "llama3_json", "mistral",
-                                     "deepseek_v3", "glm45", "pythonic"};
+                                     "deepseek_v3", "glm45", "pythonic", "deepseek_v32",
+                                     "kimi_k2", "gemma", "openai"};
 
 TEST(MakeToolParser, KnowsTheFamiliesAndListsThemForAnUnknownOne) {
   for (const char* name : kFamilies)
@@ -16,7 +17,7 @@ TEST(MakeToolParser, KnowsTheFamiliesAndListsThemForAnUnknownOne) {
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.error().message,
             "no tool-call parser is named 'gpt'; use one of hermes, qwen3_coder, llama3_json, mistral, "
-            "deepseek_v3, deepseek_v31, glm45, glm47, pythonic, llama4_pythonic");
+            "deepseek_v3, deepseek_v31, glm45, glm47, pythonic, llama4_pythonic, deepseek_v32, kimi_k2, gemma, openai");
 }
 
 TEST(GuessFamily, FromTheTemplateThenTheModelType) {
@@ -27,7 +28,14 @@ TEST(GuessFamily, FromTheTemplateThenTheModelType) {
   EXPECT_EQ(guess_family("[TOOL_CALLS]", "llama"), "mistral");
   EXPECT_EQ(guess_family("{{- \"<|python_tag|>\" }}", "llama"), "llama3_json");
   EXPECT_EQ(guess_family("", "mistral"), "mistral");
-  EXPECT_EQ(guess_family("<｜DSML｜function_calls><tool_call>", "deepseek_v3"), std::nullopt);
+  EXPECT_EQ(guess_family("{%- set dsml_token = '｜DSML｜' -%}<tool_call>", "deepseek_v3"), "deepseek_v32");
+  EXPECT_EQ(guess_family("<|tool_calls_section_begin|>", "kimi_k2"), "kimi_k2");
+  EXPECT_EQ(guess_family("{{- '<|start|>assistant<|channel|>final<|message|>' }}", "gpt_oss"), "openai");
+  EXPECT_EQ(guess_family("<start_function_call>call:{{ name }}{", "gemma3_text"), "gemma");
+  EXPECT_EQ(guess_family("{{- '<|tool_call>call:' + function['name'] + '{' -}}", "gemma4"), "gemma");
+  EXPECT_EQ(guess_family("", "deepseek_v32"), "deepseek_v32");
+  EXPECT_EQ(guess_family("", "gpt_oss"), "openai");
+  EXPECT_EQ(guess_family("<minimax:tool_call><tool_call>", "minimax"), std::nullopt);
   EXPECT_EQ(guess_family("{{ message.content }}", "llama"), std::nullopt);
 }
 
@@ -132,14 +140,19 @@ TEST(EveryFamily, RandomRepliesLoseNothingAndSplitAnywhere) {
       "<tool_call>", "</tool_call>", "{\"name\": \"f\", \"arguments\": {\"a\": \"b\"}}", "{", "}", "\"", "\n", " ",
       "<function=f>", "<parameter=a>", "</parameter>", "</function>", "x é", "[TOOL_CALLS]", "[", "]", "f[ARGS]",
       ",", ";", "<|python_tag|>", "f(a=1)", "<arg_key>a</arg_key>", "<arg_value>", "</arg_value>",
-      "<｜tool▁call▁begin｜>", "function<｜tool▁sep｜>", "```json", "f"};
+      "<｜tool▁call▁begin｜>", "function<｜tool▁sep｜>", "```json", "f",
+      "<｜DSML｜function_calls>", "<｜DSML｜invoke name=\"f\">", "<｜DSML｜parameter name=\"a\" string=\"true\">",
+      "</｜DSML｜parameter>", "</｜DSML｜invoke>", "<|tool_calls_section_begin|>", "<|tool_call_begin|>functions.f:0",
+      "<|tool_call_argument_begin|>", "<|tool_call_end|>", "<|tool_call>", "call:f{", "a:", "<|\"|>", "<tool_call|>",
+      "<|start|>assistant", "<|channel|>commentary", " to=functions.f", "<|message|>", "<|end|>", "<|call|>"};
   std::mt19937 random(11);
   for (const char* name : kFamilies) {
-    for (int round = 0; round < 25; ++round) {
+    for (int round = 0; round < 40; ++round) {
       std::string reply;
       for (auto pieces = random() % 12; pieces > 0; --pieces) reply += kPieces[random() % std::size(kPieces)];
       const auto seen = read_every_way(maker(name), reply);
-      if (seen.calls.empty()) { EXPECT_EQ(seen.all_text, reply) << name; }
+      const bool drops_heads = name == std::string("openai");   // of messages that are text
+      if (seen.calls.empty() && !drops_heads) { EXPECT_EQ(seen.all_text, reply) << name; }
       for (const auto& call : seen.calls)
         EXPECT_TRUE(call.is_broken || nlohmann::json::accept(call.arguments)) << seen.log;
     }

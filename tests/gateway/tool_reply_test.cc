@@ -209,10 +209,27 @@ TEST(ReplySyntax, AutoGoesByTheTemplate) {
   EXPECT_EQ(reply_syntax_of(options, "plain", "").tool_parser, "");
   EXPECT_FALSE(reply_syntax_of(options, "plain", "").has_reasoning);
   EXPECT_EQ(reply_syntax_of(options, "plain", "mistral").tool_parser, "mistral");
+  const auto harmony = reply_syntax_of(options, "<|start|>assistant<|channel|>final<|message|>", "gpt_oss");
+  EXPECT_EQ(harmony.tool_parser, "openai");
+  EXPECT_TRUE(harmony.has_reasoning && harmony.has_channels());
+  const auto gemma = reply_syntax_of(options, "<|channel>thought <channel|> <|tool_call>call:", "gemma4");
+  EXPECT_EQ(gemma.tool_parser, "gemma");
+  EXPECT_EQ(gemma.reasoning_parser, "gemma");
+  EXPECT_TRUE(gemma.has_reasoning && !gemma.has_channels());
+  EXPECT_FALSE(reply_syntax_of(options, "<start_function_call>call:", "gemma3_text").has_reasoning);
   options.tool_parser = "none";
   options.reasoning_parser = "none";
   EXPECT_EQ(reply_syntax_of(options, "<tool_call></think>", "").tool_parser, "");
   EXPECT_FALSE(reply_syntax_of(options, "<tool_call></think>", "").has_reasoning);
+  options.reasoning_parser = "openai";
+  EXPECT_TRUE(reply_syntax_of(options, "plain", "").has_channels());
+  EXPECT_EQ(reply_syntax_of(options, "plain", "").tool_parser, "");   // calls stay text
+  options.tool_parser = "auto";
+  EXPECT_EQ(reply_syntax_of(options, "plain", "").tool_parser, "openai");
+  options.tool_parser = "openai";
+  options.reasoning_parser = "none";
+  EXPECT_TRUE(reply_syntax_of(options, "plain", "").has_channels());
+  EXPECT_FALSE(reply_syntax_of(options, "plain", "").has_reasoning);
   options.tool_parser = "pythonic";
   options.reasoning_parser = "think";
   EXPECT_EQ(reply_syntax_of(options, "plain", "").tool_parser, "pythonic");

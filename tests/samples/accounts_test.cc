@@ -67,15 +67,32 @@ TEST(Accounts, EachTokenIsCountedOnceForTheFirstReasonThatHolds) {
   add(6).finish = FinishReason::aborted;   // a stream that broke; a later request held what had arrived of it
   add(7).is_delivered = false;
   add(8).prompt_ids = SharedPrefix<TokenId>();
+  add(9).state = CallState::frozen;
+  add(10).state = CallState::several_models;
   MergeReport report;
   const auto rows = rows_of(make_rollout(calls), MergeLevel::trajectory, report);
   EXPECT_EQ(rows.size(), 1U);
-  EXPECT_EQ(report.num_sampled_tokens, 36U);
+  EXPECT_EQ(report.num_sampled_tokens, 55U);
   EXPECT_EQ(report.num_trained_tokens, 1U);
-  EXPECT_THAT(report.num_untrained_tokens, ElementsAre(0, 0, 2, 3 + 8, 4, 5 + 6, 7, 0, 0, 0));
+  EXPECT_THAT(report.num_untrained_tokens, ElementsAre(0, 0, 2, 9, 10, 3 + 8, 4, 5 + 6, 7, 0, 0, 0));
   EXPECT_TRUE(report.balances());
-  EXPECT_DOUBLE_EQ(report.undelivered_share(), (4 + 5 + 6 + 7) / 36.0);
+  EXPECT_DOUBLE_EQ(report.undelivered_share(), (4 + 5 + 6 + 7) / 55.0);
   EXPECT_EQ(report.num_rollouts_one_row, 1U);
+}
+
+// What a frozen name said is none of the policy's conversation, even if its tokens are the same.
+TEST(Accounts, AFrozenReplyIsNoPlaceToGoOnFrom) {
+  auto frozen = make_call(0, {1}, {2});
+  frozen.state = CallState::frozen;
+  auto first = make_call(1, {1, 2, 3}, {4});
+  first.split = SplitCause::first;
+  MergeReport report;
+  const auto rollout = make_rollout({frozen, first, make_call(2, {1, 2, 3, 4, 5}, {6})});
+  const auto rows = rows_of(rollout, MergeLevel::trajectory, report);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].first_turn, 1U);
+  EXPECT_EQ(rows[0].loss_mask, (std::vector<std::uint8_t>{0, 0, 0, 1, 0, 1}));
+  EXPECT_TRUE(report.splits.empty());
 }
 
 TEST(Accounts, ATokenInNoPlaceDoesNotBalance) {

@@ -139,6 +139,26 @@ TEST_F(JournalDeltaTest, AWrongBaseIsNotUsed) {
   }
 }
 
+// Two experts a token: those that equal the base's are stored once, whatever follows the first other one.
+TEST_F(JournalDeltaTest, ExpertsComeBackWholeAndAreStoredOnceWhereTheyAreTheSame) {
+  auto calls = conversation(3, true);
+  for (auto& call : calls)
+    for (std::size_t i = 0; i < 2 * (call.prompt_ids.size() + call.tokens.size() - 1); ++i)
+      call.routed_experts.push_back(static_cast<std::uint16_t>(i % 100));
+  write_calls(calls);
+  const auto shared = file_bytes();
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(read_calls().at(i).routed_experts, calls[i].routed_experts);
+  calls[2].routed_experts[7] = 99;         // computed again, under newer weights
+  std::filesystem::remove(path);
+  write_calls(calls);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(read_calls().at(i).routed_experts, calls[i].routed_experts);
+  EXPECT_GT(file_bytes(), shared + calls[1].routed_experts.size() - 20);
+  calls[0].routed_experts.clear();         // by a daemon that recorded none yet
+  std::filesystem::remove(path);
+  write_calls(calls);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(read_calls().at(i).routed_experts, calls[i].routed_experts);
+}
+
 // After the rollout's end, a later attempt or a resume, and in a journal that was opened again, a call is
 // written whole though it says what it goes on from.
 TEST_F(JournalDeltaTest, WhatCannotGoOnIsForgotten) {

@@ -158,6 +158,62 @@ TEST_F(JournalDurabilityTest, AFullDiskRefusesRecordsWholeAndIsTriedAgain) {
   EXPECT_EQ(read_back(), (std::vector<std::uint64_t>{1, 2, 3, 1, 2, 3}));
 }
 
+// An update's record has nobody who could ask again: it stays in front until there is room.
+TEST_F(JournalDurabilityTest, WhatNobodyWaitsForIsKeptAndWrittenInItsOrder) {
+  for (const auto durability : {Durability::normal, Durability::strict}) {
+    std::filesystem::remove(folder / "journal.bin");
+    const auto journal = open(durability);
+    ASSERT_TRUE(append_and_wait(*journal, RunResumed{PolicyVersion{1}}).ok());
+    {
+      const FullDisk full(std::filesystem::file_size(folder / "journal.bin") + 5);
+      journal->append(RunResumed{PolicyVersion{2}}, {});
+      EXPECT_FALSE(journal->flush().ok());
+      EXPECT_FALSE(append_and_wait(*journal, RunResumed{PolicyVersion{9}}).ok());
+      journal->append(RunResumed{PolicyVersion{3}}, {});
+      EXPECT_FALSE(journal->flush().ok());
+      EXPECT_FALSE(journal->flush().ok()) << "as long as it is missing";
+      EXPECT_EQ(read_back(), std::vector<std::uint64_t>{1});
+    }
+    EXPECT_TRUE(append_and_wait(*journal, RunResumed{PolicyVersion{4}}).ok());
+    (void)journal->flush();   // tells of the writes that failed meanwhile, if any
+    EXPECT_TRUE(journal->flush().ok());
+    EXPECT_EQ(read_back(), (std::vector<std::uint64_t>{1, 2, 3, 4}));
+  }
+}
+
+TEST_F(JournalDurabilityTest, WhatIsKeptIsTriedAgainByItself) {
+  const auto journal = open(Durability::normal);
+  {
+    const FullDisk full(std::filesystem::file_size(folder / "journal.bin") + 5);
+    journal->append(RunResumed{PolicyVersion{1}}, {});
+    EXPECT_FALSE(journal->flush().ok());
+  }
+  for (int i = 0; i < 500 && read_back().empty(); ++i) ::usleep(10000);
+  EXPECT_EQ(read_back(), std::vector<std::uint64_t>{1});
+}
+
+TEST_F(JournalDurabilityTest, TheDaemonIsToldOnceIfItCannotBeWritten) {
+  std::atomic<int> num_told{0};
+  std::promise<std::string> told;
+  JournalOptions options;
+  options.kept_seconds_max = 0;
+  options.on_stuck = [&](std::string why) {
+    if (++num_told == 1) told.set_value(std::move(why));
+  };
+  auto journal = Journal::open(folder.path(), "run", options).value();
+  {
+    const FullDisk full(std::filesystem::file_size(folder / "journal.bin") + 5);
+    EXPECT_FALSE(append_and_wait(*journal, RunResumed{}).ok());
+    EXPECT_EQ(num_told, 0) << "who waited was told";
+    journal->append(RunResumed{PolicyVersion{1}}, {});
+    EXPECT_NE(told.get_future().get().find("journal.bin"), std::string::npos);
+    EXPECT_FALSE(journal->flush().ok());
+    journal.reset();                     // closes, though it cannot be written
+  }
+  EXPECT_EQ(num_told, 1);
+  EXPECT_TRUE(read_back().empty());
+}
+
 // A call that was refused is no base for the next one.
 TEST_F(JournalDurabilityTest, NothingGoesOnFromARefusedCall) {
   const auto journal = open(Durability::normal);

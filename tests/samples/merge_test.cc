@@ -39,6 +39,26 @@ TEST(Merge, TrajectoryOfTheWorkedExample) {
   EXPECT_THAT(report.splits, ElementsAre(Pair(SplitCause::prefix_changed, 1U)));
 }
 
+// One expert a token. 4, the first reply's last token, was first fed by the call that goes on from it; what
+// that call says of 1 2 3 is of a later pass.
+TEST(Merge, ATokensExpertsAreThoseOfTheCallThatFirstFedIt) {
+  MergeReport report;
+  auto rollout = worked_example();
+  rollout.calls[0].routed_experts = {10, 20, 30};
+  rollout.calls[1].routed_experts = {11, 21, 31, 41, 51, 61};
+  auto rows = rows_of(rollout, MergeLevel::trajectory, report);
+  EXPECT_THAT(rows[0].routed_experts, ElementsAre(10, 20, 30, 41, 51, 61));
+  EXPECT_THAT(rows[1].routed_experts, IsEmpty());
+  rows = rows_of(rollout, MergeLevel::transition, report);
+  EXPECT_THAT(rows[0].routed_experts, ElementsAre(10, 20, 30));
+  EXPECT_THAT(rows[1].routed_experts, ElementsAre(11, 21, 31, 41, 51, 61));
+  rollout.calls[1].routed_experts.clear();   // then not of every token
+  EXPECT_THAT(rows_of(rollout, MergeLevel::trajectory, report)[0].routed_experts, IsEmpty());
+  rollout.calls[0].routed_experts.clear();
+  rollout.calls[1].routed_experts = {11, 21, 31, 41, 51, 61};
+  EXPECT_THAT(rows_of(rollout, MergeLevel::trajectory, report)[0].routed_experts, ElementsAre(11, 21, 31, 41, 51, 61));
+}
+
 TEST(Merge, TransitionIsARowPerCall) {
   MergeReport report;
   const auto rows = rows_of(worked_example(), MergeLevel::transition, report);

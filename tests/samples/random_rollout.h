@@ -29,10 +29,12 @@ inline std::vector<TokenId> whole_of(const Call& call) {
   return ids;
 }
 
-// Sharing its beginning with an earlier prompt if it goes on from one, as the gateway makes them.
-inline SharedPrefix<TokenId> random_prompt(Dice& dice, const std::vector<Call>& calls) {
+// Sharing its beginning with an earlier prompt if it goes on from one, as the gateway makes them; base: the
+// call that the new one says it goes on from, which is not always true.
+inline SharedPrefix<TokenId> random_prompt(Dice& dice, const std::vector<Call>& calls, CallId& base) {
   if (calls.empty() || dice.one_in(4)) return dice.tokens(dice.one_in(20) ? 0 : 1, 3);
   const Call& from = calls[dice.below(static_cast<std::uint32_t>(calls.size()))];
+  if (!dice.one_in(6)) base = from.id;
   auto whole = whole_of(from);
   if (dice.one_in(5) && !whole.empty()) {
     whole[dice.below(static_cast<std::uint32_t>(whole.size()))] ^= 1;
@@ -47,7 +49,7 @@ inline SharedPrefix<TokenId> random_prompt(Dice& dice, const std::vector<Call>& 
 inline void draw_fate(Dice& dice, Call& call) {
   call.is_delivered = !dice.one_in(6);
   call.is_trainable = !dice.one_in(8);
-  if (dice.one_in(4)) call.state = static_cast<CallState>(dice.below(4));
+  if (dice.one_in(4)) call.state = static_cast<CallState>(dice.below(6));
   if (dice.one_in(12)) call.finish = FinishReason::aborted;
   if (dice.one_in(10)) call.temperature = 0.5F;
   if (dice.one_in(4)) call.split = static_cast<SplitCause>(dice.below(12));
@@ -58,11 +60,13 @@ inline FinishedRollout random_rollout(Dice& dice) {
   if (dice.one_in(20)) rollout.outcome = Outcome::engine_failed;
   const std::uint32_t num_turns = 1 + dice.below(9);
   for (std::uint32_t turn = 0; turn < num_turns; ++turn) {
-    const auto prompt = random_prompt(dice, rollout.calls);
+    CallId base;
+    const auto prompt = random_prompt(dice, rollout.calls, base);
     const std::uint32_t num_choices = dice.one_in(5) ? 1 + dice.below(3) : 1;
     for (std::uint32_t choice = 0; choice < num_choices; ++choice) {
       Call call = make_call(turn, {}, dice.tokens(0, 4), turn / 2, choice);
       call.prompt_ids = prompt;
+      call.base = base;
       // A log-probability that no other token of the rollout has.
       for (std::size_t i = 0; i < call.tokens.size(); ++i)
         call.tokens[i].sampled_logprob = -static_cast<float>(1 + 100 * turn + 10 * choice + i);

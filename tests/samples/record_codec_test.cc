@@ -90,5 +90,18 @@ TEST(RecordCodec, ACallWithABaseHoldsWhatItAdds) {
   EXPECT_EQ(read.prompt_ids.items(), (std::vector<TokenId>{4, 5}));
   EXPECT_EQ(read.request_json.items(), ",{b}]");
 }
+
+// Three ids below 128 and one of two bytes, the number of shared ones and of the others before them.
+TEST(RecordCodec, ExpertsAreALastFieldThatOtherCallsLack) {
+  Call call = make_call(0, {1, 2}, {3});
+  const auto without = bytes_of(call);
+  EXPECT_TRUE(coded(call).routed_experts.empty());
+  call.routed_experts = {0, 127, 128, 65};
+  EXPECT_EQ(bytes_of(call) - without, 7U);
+  EXPECT_EQ(coded(call).routed_experts, (std::vector<std::uint16_t>{0, 127, 128, 65}));
+  const std::string whole = encode(CallRecorded{call});
+  for (std::size_t size = without + 1; size < whole.size(); ++size)
+    EXPECT_FALSE(decode(type_of(CallRecorded{}), std::string_view(whole).substr(0, size)).ok()) << size;
+}
 }  // namespace
 }  // namespace corisco::samples

@@ -112,7 +112,7 @@ def main():
     parser.add_argument("--kinds", nargs="+", default=KINDS, choices=KINDS)
     parser.add_argument("--keep", help="an empty folder for what goes wrong")
     options = parser.parse_args()
-    folder = pathlib.Path(options.keep or tempfile.mkdtemp(prefix="checkpoint-faults-"))
+    folder = pathlib.Path(options.keep or tempfile.mkdtemp(prefix="checkpoint-faults-")).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     sweep = FaultSweep(folder)
     calls = sweep.reference()

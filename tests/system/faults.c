@@ -2,6 +2,7 @@
  * stop half-way, or fail. Calls are counted over all threads, in this order of a path's life: creating open,
  * mkdir, write, fsync, rename, unlink. Environment:
  *   CORISCO_FAULT_PATH  counted are calls on paths that contain this
+ *   CORISCO_FAULT_RECORD  counted are only writes at an offset of journal records one of which has this type
  *   CORISCO_FAULT_AT    number of the call, from 1; 0: none
  *   CORISCO_FAULT_TIMES how many calls from there on fail (of errors)
  *   CORISCO_FAULT_KIND  kill: before the call; half: after half of a write; else an errno's number
@@ -51,6 +52,7 @@ static void log_call(long number, const char* name, const char* path) {
 static int fault(const char* name, const char* path) {
   const char* wanted = getenv("CORISCO_FAULT_PATH");
   if (!wanted || !path || !strstr(path, wanted)) return GO_ON;
+  if (getenv("CORISCO_FAULT_RECORD") && strcmp(name, "write") != 0) return GO_ON;
   const long number = atomic_fetch_add(&counted, 1) + 1;
   log_call(number, name, path);
   const long first = atol(setting("CORISCO_FAULT_AT", "0"));
@@ -62,6 +64,18 @@ static int fault(const char* name, const char* path) {
   }
   const long times = atol(setting("CORISCO_FAULT_TIMES", "1"));
   return first > 0 && number >= first && number < first + times ? atoi(kind) : GO_ON;
+}
+
+/* Frames of a journal: u32 length of the payload, u32 sum, u8 type, u64 sequence, u32 time, payload. */
+static int has_wanted_record(const unsigned char* bytes, size_t count) {
+  const char* wanted = getenv("CORISCO_FAULT_RECORD");
+  for (size_t at = 0; wanted && at + 21 <= count;) {
+    unsigned length;
+    memcpy(&length, bytes + at, 4);
+    if (bytes[at + 8] == atoi(wanted)) return 1;
+    at += 21 + (size_t)length;
+  }
+  return !wanted;
 }
 
 static int fault_of_fd(const char* name, int fd) {
@@ -114,7 +128,7 @@ ssize_t writev(int fd, const struct iovec* parts, int count) {
 
 ssize_t pwrite64(int fd, const void* bytes, size_t count, off64_t offset) {
   REAL(ssize_t, pwrite64, int, const void*, size_t, off64_t);
-  FAIL_IF(fault_of_fd("write", fd));
+  if (has_wanted_record(bytes, count)) FAIL_IF(fault_of_fd("write", fd));
   return real(fd, bytes, count, offset);
 }
 ssize_t pwrite(int fd, const void* bytes, size_t count, off_t offset) { return pwrite64(fd, bytes, count, offset); }
@@ -140,7 +154,7 @@ int ftruncate(int fd, off_t size) { return ftruncate64(fd, size); }
 
 int rename(const char* from, const char* to) {
   REAL(int, rename, const char*, const char*);
-  FAIL_IF(fault("rename", to));
+  FAIL_IF(fault("rename", strstr(to, setting("CORISCO_FAULT_PATH", "")) ? to : from));
   return real(from, to);
 }
 

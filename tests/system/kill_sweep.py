@@ -329,7 +329,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", help="an empty folder for what goes wrong")
     options = parser.parse_args()
-    folder = pathlib.Path(options.keep or tempfile.mkdtemp(prefix="kill-sweep-"))
+    folder = pathlib.Path(options.keep or tempfile.mkdtemp(prefix="kill-sweep-")).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     model = tiny_model.write(folder / "model")
     num_wrong = 0

@@ -54,7 +54,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", help="an empty folder that stays")
     options = parser.parse_args()
-    folder = pathlib.Path(options.keep or tempfile.mkdtemp(prefix="quickstart-killed-"))
+    folder = pathlib.Path(options.keep or tempfile.mkdtemp(prefix="quickstart-killed-")).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     chance, run_folder, given = random.Random(options.seed), folder / "runs/quickstart", arguments(folder)
     found, num_kills, started = [], 0, time.monotonic()

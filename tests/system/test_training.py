@@ -80,6 +80,26 @@ def test_every_kind_of_layer_samples_and_trains_alike(tmp_path, architecture):
     assert any("mlp.gate.weight" in name for name in changed) == (architecture == "Qwen3MoeForCausalLM")
 
 
+def test_experts_are_replayed_from_what_was_sampled(tmp_path):
+    """From the first turn's prompt, found in the cache by siblings, to updates of rows of two turns, some older."""
+    path = tiny_model.write(tmp_path / "model", architecture="Qwen3MoeForCausalLM")
+    config = training(tmp_path, path, harness="two_turns", run__updates=3, engine__deterministic=True,
+                      model__dtype="float32", trainer__replay_routing=True,
+                      coordinator__mode="collocated_async", coordinator__policy_age_max=1, rollouts__groups_active_max=4)
+    status, output = run(tmp_path, "serve", config)
+    assert status == 0, output
+    updates = updates_of(tmp_path / "runs" / "tiny")
+    assert len(updates) == 3 and all(line["unreplayed_rows"] == 0 and line["forwarded_tokens"] > 0 for line in updates)
+    assert updates[0]["mismatch_max"] == 0 and updates[0]["rerouted_share"] == 0
+    status, output = run(tmp_path, "replay", tmp_path / "runs" / "tiny", "--update", 3)   # from the journal alone
+    assert status == 0 and "the same weights" in output and "other weights" not in output, output
+
+
+def test_routing_of_a_model_without_experts_is_not_replayed(model, tmp_path):
+    status, output = run(tmp_path, "serve", training(tmp_path, model, trainer__replay_routing=True))
+    assert status == 2 and "trainer.replay_routing" in output and "no experts" in output, output
+
+
 def test_asynchronous_updates_keep_the_age_bound(model, tmp_path):
     config = training(tmp_path, model, run__updates=6, coordinator__mode="collocated_async", coordinator__policy_age_max=1,
                       rollouts__groups_active_max=4)

@@ -89,7 +89,10 @@ def write(folder, seed=0, architecture="LlamaForCausalLM"):
               "tie_word_embeddings": True, "attention_bias": False, "torch_dtype": "float32",
               "bos_token_id": 257, "eos_token_id": 258, **fields}
     (folder / "config.json").write_text(json.dumps(config, indent=1))
-    (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": 258}))
+    # Of these only the end token counts: sampling is the run's, and with these all siblings would be alike.
+    (folder / "generation_config.json").write_text(json.dumps(
+        {"eos_token_id": 258, "do_sample": True, "temperature": 0.01, "top_k": 1, "top_p": 0.1,
+         "repetition_penalty": 3.0}))
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer()))
     (folder / "tokenizer_config.json").write_text(json.dumps(
         {"chat_template": TEMPLATE, "bos_token": "<|im_start|>", "eos_token": "<|im_end|>",

@@ -58,6 +58,17 @@ TEST(StopStrings, SaysWhichOneItWas) {
   EXPECT_EQ(watcher.push("zz").stop, "");
 }
 
+TEST(StopStrings, WhatIsCompleteTooEarlyIsTextButItsBeginningCounts) {
+  StopStrings watcher({"</end>"});
+  EXPECT_EQ(watcher.push("a</end>b</e", false).text, "a</end>b");
+  const auto piece = watcher.push("nd>c");
+  EXPECT_TRUE(piece.is_stopped);
+  EXPECT_EQ(piece.text, "");
+  StopStrings never({"</end>"});
+  EXPECT_EQ(never.push("a</end>b</e", false).text, "a</end>b");
+  EXPECT_EQ(never.finish(), "</e");
+}
+
 TEST(StopStrings, HoldsBackOnlyWhatMayBecomeOne) {
   StopStrings watcher({"</end>"});
   EXPECT_EQ(watcher.push("text <").text, "text ");

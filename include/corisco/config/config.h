@@ -81,6 +81,9 @@ struct Sampling {
   float top_p = 1.0F;
   std::uint32_t top_k = 0;
   float min_p = 0.0F;
+  float repetition_penalty = 1.0F;
+  float presence_penalty = 0.0F;
+  float frequency_penalty = 0.0F;
   std::uint32_t max_tokens = 1024;
   bool obey_client = false;
   template <class V> void describe(V& v) {
@@ -88,8 +91,11 @@ struct Sampling {
     v("top_p", top_p, Rule{.help = "1: off. Truncation biases the ratio that the loss uses.", .min = 0.01, .max = 1});
     v("top_k", top_k, Rule{.help = "0: off."});
     v("min_p", min_p, Rule{.help = "0: off.", .min = 0, .max = 1});
+    v("repetition_penalty", repetition_penalty, Rule{.help = "1: off. Of tokens that the prompt or the reply has; biases the ratio, as the next two do.", .min = 0.01, .max = 10});
+    v("presence_penalty", presence_penalty, Rule{.help = "0: off. Of tokens that the reply has.", .min = -10, .max = 10});
+    v("frequency_penalty", frequency_penalty, Rule{.help = "0: off. Of tokens for each time that the reply has them.", .min = -10, .max = 10});
     v("max_tokens", max_tokens, Rule{.help = "Cap of one reply; a client's smaller value is obeyed.", .min = 1});
-    v("obey_client", obey_client, Rule{.help = "Let a harness set temperature, top_p, top_k and seed in training; otherwise its values are counted and ignored."});
+    v("obey_client", obey_client, Rule{.help = "Let a harness set temperature, truncation, penalties, biases and seed in training; otherwise its values are counted and ignored."});
   }
 };
 
@@ -109,6 +115,9 @@ struct Gateway {
   std::uint32_t calls_per_minute_max = 600;
   std::uint32_t choices_max = 16;
   std::vector<std::string> model_names;
+  std::vector<std::string> frozen_names;
+  std::map<std::string, std::string> upstream_urls;
+  std::string upstream_key;
   bool train_side_calls = false;
   std::vector<std::string> hosts;
   std::vector<std::string> cors_origins;
@@ -135,13 +144,16 @@ struct Gateway {
     v("calls_per_minute_max", calls_per_minute_max, Rule{.help = "Of one attempt; further calls are held until a minute has room for them.", .min = 1});
     v("choices_max", choices_max, Rule{.help = "Largest n of a request.", .min = 1, .max = 128});
     v("model_names", model_names, Rule{.help = "The only names that are served, each by the model; empty: every name is."});
+    v("frozen_names", frozen_names, Rule{.help = "Names that the model serves without training what it replies to them: a judge, a user's simulator."});
+    v("upstream_urls", upstream_urls, Rule{.help = "Names that another server replies to, each with its base URL (https://host/v1); recorded nowhere, never trained."});
+    v("upstream_key", upstream_key, Rule{.help = "Key for those servers; their clients' own keys are never passed on.", .is_secret = true});
     v("train_side_calls", train_side_calls, Rule{.help = "Also train what a harness asks beside its task: titles, topics, memories."});
     v("hosts", hosts, Rule{.help = "Host names by which browsers may reach the daemon, beside its address and localhost; a request with another Host header is refused."});
     v("cors_origins", cors_origins, Rule{.help = "Web pages that may read replies (https://host[:port]); requests with another Origin header are refused."});
     v("tls_certificate", tls_certificate, Rule{.help = "PEM file, the chain in it; with tls_private_key the daemon speaks HTTPS alone.", .is_path = true});
     v("tls_private_key", tls_private_key, Rule{.help = "PEM file of the certificate's key.", .is_path = true});
-    v("tool_parser", tool_parser, Rule{.help = "How the model writes tool calls, under vLLM's names; auto: as its chat template does. none: replies are text.", .one_of = {"auto", "none", "hermes", "qwen3_coder", "llama3_json", "mistral", "deepseek_v3", "deepseek_v31", "glm45", "glm47", "pythonic", "llama4_pythonic"}});
-    v("reasoning_parser", reasoning_parser, Rule{.help = "Whether text in <think> tags at a reply's start is told apart; auto: if the chat template knows the tags.", .one_of = {"auto", "none", "think"}});
+    v("tool_parser", tool_parser, Rule{.help = "How the model writes tool calls, under vLLM's names; auto: as its chat template does. none: replies are text.", .one_of = {"auto", "none", "hermes", "qwen3_coder", "llama3_json", "mistral", "deepseek_v3", "deepseek_v31", "glm45", "glm47", "pythonic", "llama4_pythonic", "deepseek_v32", "kimi_k2", "gemma", "openai"}});
+    v("reasoning_parser", reasoning_parser, Rule{.help = "Whether text in <think> tags at a reply's start, or in the analysis channel of gpt-oss (openai), is told apart; auto: as the chat template does.", .one_of = {"auto", "none", "think", "openai"}});
     v("exact_serving", exact_serving, Rule{.help = "A request goes on from an earlier reply only if its rendering repeats that reply byte for byte; otherwise form may differ: blanks, rewritten tool arguments, an empty thinking block."});
     v("keep_reasoning", keep_reasoning, Rule{.help = "Keep a reply's reasoning in the prompts that go on from it though the harness or the chat template drops it. Training then sees what deployment may not."});
     v("control_tokens_in_text", control_tokens_in_text, Rule{.help = "Encode special-token strings within messages as control tokens; otherwise they are text."});
@@ -253,6 +265,7 @@ struct Trainer {
   std::uint32_t epochs = 1;
   std::uint32_t micro_batch_tokens = 256;
   bool share_prefixes = true;
+  bool replay_routing = false;
   std::uint32_t checkpoint_every = 0;
   std::uint32_t checkpoints_kept = 2;
   template <class V> void describe(V& v) {
@@ -273,6 +286,7 @@ struct Trainer {
     v("epochs", epochs, Rule{.help = "Optimizer steps over the same batch.", .min = 1, .max = 64});
     v("micro_batch_tokens", micro_batch_tokens, Rule{.help = "Token budget of one forward and backward; a longer row goes alone.", .min = 1});
     v("share_prefixes", share_prefixes, Rule{.help = "Rows of a group that begin alike compute that beginning once per micro-batch."});
+    v("replay_routing", replay_routing, Rule{.help = "Of mixture-of-experts models: train each token through the experts that it was sampled with. Records 2 bytes per expert, layer and token."});
     v("checkpoint_every", checkpoint_every, Rule{.help = "Updates between checkpoints; 0: at the end alone."});
     v("checkpoints_kept", checkpoints_kept, Rule{.help = "Older ones are deleted once a newer one is whole.", .min = 1});
   }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,12 @@ class Decoder;
 }
 
 namespace corisco::engine {
-// Acts inside the step: decides after each drawn token whether the sequence ends there.
-// (Grammar masks join this interface with constrained decoding.)
+// Acts inside the step: says before each draw what may be drawn, and after it whether the sequence ends
+// there. Called on the device thread.
 struct TokenFilter {
+  // Bit id % 32 of word id / 32 is set if the token may come next; tokens beyond the words may not.
+  // Empty: every token may. An error ends the sequence with it. Valid until accept.
+  virtual Result<std::span<const std::uint32_t>> allowed() { return std::span<const std::uint32_t>{}; }
   virtual bool accept(TokenId id) = 0;   // true: the sequence ends with this token
   virtual ~TokenFilter() = default;
 };
@@ -46,6 +50,7 @@ struct EngineDelta {
   std::optional<FinishReason> finish;
   std::optional<Error> error;            // non-finite logits, a prompt that cannot fit
   std::uint32_t num_reused_prompt_tokens = 0;   // of the first one: found in the cache when it was admitted
+  std::vector<std::uint16_t> routed_experts{};    // of the last one, as Call's; if the run asks for it
 };
 
 struct EngineStats {
@@ -57,10 +62,11 @@ struct EngineStats {
 
 class Engine {
  public:
-  // decoder outlives the engine. end_ids: tokens that end every sequence.
+  // decoder outlives the engine. end_ids: tokens that end every sequence. records_routing: the last delta
+  // of each sequence has its routed_experts; an error if the model has no experts.
   static Result<std::unique_ptr<Engine>> create(model::Decoder& decoder,
                                                 const config::Engine& options,
-                                                std::vector<TokenId> end_ids);
+                                                std::vector<TokenId> end_ids, bool records_routing = false);
   virtual ~Engine() = default;
   virtual void add(EngineRequest request) = 0;
   virtual void cancel(RequestId id) = 0;           // its blocks are free at once

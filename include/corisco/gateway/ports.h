@@ -10,6 +10,10 @@
 #include "corisco/base/result.h"
 #include "corisco/types/rollout.h"
 
+namespace corisco::text {
+class Grammar;
+}
+
 namespace corisco::gateway {
 struct GenerateRequest {
   RequestId id;                        // unique in the process, given by the gateway
@@ -17,6 +21,7 @@ struct GenerateRequest {
   std::uint64_t queue_order = 0;       // smaller goes first: the rollout's opening order
   std::vector<TokenId> prompt_ids;     // at least one
   SamplingParams sampling;
+  std::shared_ptr<const text::Grammar> grammar;   // that the reply must obey; null: none
 };
 
 // Alternatives of one drawn token, most probable first; logprobs as sampled_logprob.
@@ -33,6 +38,7 @@ struct GenerateDelta {
   std::optional<FinishReason> finish;
   std::optional<Error> error;          // the sequence ended without a usable end
   std::uint32_t num_cached_prompt_tokens = 0;  // of the first one: that an earlier sequence had computed
+  std::vector<std::uint16_t> routed_experts{};   // of the last one, as Call's
 };
 
 // Who samples: the engine, or a scripted one.
@@ -55,7 +61,8 @@ struct CallSink {
   // The last byte was written (true), or the peer was gone first (false).
   virtual void mark_delivered(CallId id, AttemptKey attempt, bool is_delivered) = 0;
   // What became of it is known only now. superseded: its request was made again, and sampled anew. side: it
-  // was beside the task. Neither is trained, whether it was delivered or not.
+  // was beside the task. several_models: its attempt uses several model names; used takes that back. None of
+  // the three is trained, whether it was delivered or not.
   virtual void mark_state(CallId id, AttemptKey attempt, CallState state) = 0;
   virtual ~CallSink() = default;
 };

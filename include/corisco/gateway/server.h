@@ -38,6 +38,7 @@ struct ServerParts {
   std::function<bool()> is_ready;      // the engine makes progress: /readyz
   std::function<std::string()> state_json;  // what GET /admin/state and `corisco status` show
   std::function<void(bool pause)> set_paused;  // /admin/pause, /admin/resume
+  std::string call_id_secret;          // of the run; empty: of this process. Tool calls' ids follow from it
   std::uint64_t first_call_id = 1;     // calls are numbered from here: after the journal's last one
   // A model request that waits longer than this gets its headers, and then a sign of life now and
   // then, so that no client hangs up during an update.

@@ -15,6 +15,8 @@ enum class UntrainedReason : std::uint8_t {
   none,             // they have one
   infrastructure,   // the rollout ended by the machine's doing
   side,             // beside the task
+  frozen,           // asked of a name that is served without being trained
+  several_models,   // its rollout used several model names, and which is the policy was not declared
   untrainable,      // drawn greedily, or for validation
   superseded,       // the request was made again
   aborted,          // it ended before its reply did, whatever part of that was delivered
@@ -23,7 +25,7 @@ enum class UntrainedReason : std::uint8_t {
   reply_too_long,   // samples.reply_tokens_max
   row_full,         // prompt and reply pass samples.row_tokens_max
 };
-inline constexpr std::size_t kNumUntrainedReasons = 10;
+inline constexpr std::size_t kNumUntrainedReasons = 12;
 const char* to_string(UntrainedReason reason);
 
 // Whether a row that began so is one that could have been spared; the first rows of a rollout are none.

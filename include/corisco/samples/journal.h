@@ -36,13 +36,15 @@ struct CallRecorded {
   Call call;
   // How long its prompt and reply were, if they were removed for their age.
   std::uint32_t removed_prompt_tokens = 0, removed_tokens = 0;
+  // How many of its routed_experts are the first ones of its base's, and need not be stored again.
+  std::uint64_t base_experts = 0;
   bool is_removed() const { return removed_prompt_tokens + removed_tokens > 0; }
 };
 struct CallDelivered {
   CallId call;
   AttemptKey attempt;
   bool is_delivered = false;
-  CallState state = CallState::used;   // now; may have changed since it was recorded, to superseded or side
+  CallState state = CallState::used;   // now; superseded, side and several_models may be told later
 };
 struct RolloutFinished {               // calls are left out: they are records of their own
   FinishedRollout rollout;
@@ -76,6 +78,10 @@ struct JournalOptions {
   Durability durability = Durability::normal;
   metrics::Registry* metrics = nullptr;  // may be null
   const Clock* clock = &real_clock();
+  // Records that nobody waits for could not be written for kept_seconds_max, or never will be: what is trained
+  // from now on may be trained again after a resume. Called once, on any thread; must not block.
+  std::function<void(std::string why)> on_stuck{};
+  double kept_seconds_max = 60;
 };
 
 // Whose texts and tokens may be removed: calls, tasks and notes last written before a time, of rollouts
@@ -100,11 +106,12 @@ class Journal {
   virtual ~Journal() = default;
   // Any thread. Queues the record; done runs on the writer's thread once it is durable in the mode,
   // with the error if the write failed (the file is then as if the record had never been appended, and
-  // the next one is tried again) or the sync did (the file takes nothing more). done may be empty, must
-  // not block, and must not call flush. Never blocks the caller: when 64 MiB wait, done gets
-  // overloaded at once, on the caller's thread.
+  // the next one is tried again) or the sync did (the file takes nothing more). done must not block, and must
+  // not call flush. Never blocks the caller: when 64 MiB wait, done gets overloaded at once, on the caller's
+  // thread. A record without done is kept if its write fails, and tried again before all that come after it.
   virtual void append(Record record, std::function<void(Result<void>)> done) = 0;
-  // Returns when everything appended before is written and synced, or failed.
+  // Returns when everything appended before is written and synced, or failed. The error of a write that failed
+  // since the last flush is told once; while a record that is kept cannot be written, each flush tells it.
   virtual Result<void> flush() = 0;
   // Rewrites the file aside without old content, on a thread of its own while appends go on, and puts it
   // in the old one's place. done runs on the writer's thread, or with cancelled if the journal closes

@@ -40,8 +40,8 @@ class Store {
   Result<void> append(Call call);
   // True once is true for good. Ignored if the call's group was handed on or its attempt superseded.
   void mark_delivered(CallId id, AttemptKey attempt, bool is_delivered);
-  // superseded: its request was made again and sampled anew; side: it was beside the task. merge() trains
-  // neither, delivered or not. Ignored as mark_delivered.
+  // superseded: its request was made again and sampled anew; side: it was beside the task; several_models:
+  // its attempt uses several names. merge() trains none of them, delivered or not. Ignored as mark_delivered.
   void mark_state(CallId id, AttemptKey attempt, CallState state);
   // Calls so far of the running attempt, by (turn, choice); null if it does not run.
   const std::vector<Call>* calls(AttemptKey attempt) const;

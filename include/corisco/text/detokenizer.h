@@ -34,8 +34,9 @@ class StopStrings {
     bool is_stopped = false;           // a stop string is complete; text before it is shown
     std::string stop{};                // which one, in the piece that completes it
   };
-  // Once stopped, it stays so and shows nothing more.
-  Piece push(std::string_view text);
+  // Once stopped, it stays so and shows nothing more. may_stop: whether a stop string that this text
+  // completes counts; one that it only begins still counts when later text completes it.
+  Piece push(std::string_view text, bool may_stop = true);
   std::string finish();                // what was held back
 
  private:

@@ -43,6 +43,8 @@ enum class CallState : std::uint8_t {
   superseded,  // its reply never arrived, and the request was made again: the retry was sampled anew
   aborted,     // it ended before its reply did: the client left, the rollout ended, the engine failed
   side,        // beside the task: a title, a topic, a memory
+  frozen,      // asked of a name that the model serves without being trained: gateway.frozen_names
+  several_models,   // its attempt used several model names, and which of them is the policy was not declared
 };
 const char* to_string(CallState state);
 
@@ -72,14 +74,27 @@ const char* to_string(SplitCause cause);
 // Temperatures below are greedy: the most probable token is taken, and logprobs are those at 1.
 inline constexpr float kGreedyBelow = 1e-5F;
 
+struct LogitBias {
+  TokenId id = 0;
+  float bias = 0;
+};
+
+// Penalties and biases act on the logits, before the temperature: the repetition penalty on tokens of the
+// prompt and the reply, the other two on the reply's alone (as vLLM does).
 struct SamplingParams {
   float temperature = 1.0F;           // 0: greedy; recorded logprobs are then those at 1
   float top_p = 1.0F;                 // 1: off
   std::uint32_t top_k = 0;            // 0: off
   float min_p = 0.0F;                 // 0: off
+  float repetition_penalty = 1.0F;    // 1: off; logits above 0 are divided by it, others multiplied
+  float presence_penalty = 0.0F;      // 0: off; subtracted once from tokens that the reply has
+  float frequency_penalty = 0.0F;     // 0: off; subtracted for each time that the reply has them
+  std::vector<LogitBias> logit_bias;  // added to the logits of these tokens
+  std::uint32_t min_tokens = 0;       // no end token, stop token or stop string before so many
   std::uint32_t max_tokens = 1;       // at least 1
   std::vector<TokenId> stop_ids;      // besides the model's own end tokens
   std::vector<std::string> stop_strings;
+  bool ignores_end = false;           // the model's own end tokens don't end the reply (benchmarks)
   std::uint32_t top_logprobs = 0;     // how many alternatives to report per token
   std::uint64_t key = 0;              // with the position, decides every draw
 };
@@ -97,13 +112,16 @@ struct Call {
   FinishReason finish = FinishReason::stop;
   float temperature = 1.0F;           // that the logprobs were taken at
   bool is_delivered = false;          // its last byte was written before the peer's close was seen
-  bool is_trainable = true;           // false for greedy draws, validation and side calls
+  bool is_trainable = true;           // false for greedy draws, validation, side and frozen calls
   CallState state = CallState::used;
   SplitCause split = SplitCause::none;
   SharedPrefix<char> request_json;    // messages as the harness sent them, for graders and people
   std::string reply_text;             // the reply's text; special tokens show only if it was parsed
   double started_unix_seconds = 0;
   std::vector<std::string> parse_errors;  // of tool calls that the reply wrote badly
+  // Of a mixture-of-experts model, if the run asks for it: the experts that each token went to when it was
+  // sampled, [P + T - 1, expert layers, experts per token]. Empty: not recorded.
+  std::vector<std::uint16_t> routed_experts;
   // An earlier recorded call of the attempt, and how much of it this one begins with: what need not be
   // stored again. base 0: none.
   CallId base;

@@ -26,6 +26,9 @@ struct Sample {
   std::vector<PolicyVersion> policy_versions;  // [T] 0 where loss_mask is 0
   std::vector<std::int32_t> call_index;      // [T] turn of the reply a token is from, -1 for context
   float temperature = 1.0F;                  // that sampled_logprobs were taken at
+  // The experts that each token before the last went to, [T - 1, expert layers, experts per token], as
+  // Call's. Empty: not recorded, of some token.
+  std::vector<std::uint16_t> routed_experts;
 };
 
 // A rollout as the trainer sees it.
@@ -55,12 +58,14 @@ struct UpdateReport {
   std::uint32_t num_groups = 0, num_rollouts = 0, num_rows = 0, num_micro_batches = 0;
   std::uint32_t num_constant_groups = 0;     // all rewards equal: no gradient
   std::uint64_t num_trained_tokens = 0, num_forwarded_tokens = 0;
+  std::uint32_t num_unreplayed_rows = 0;     // forwarded with routing replay on, though none was recorded
   double reward_mean = 0, reward_std = 0;    // over valid rollouts
   double loss = 0, grad_norm = 0, learning_rate = 0;
   double clipped_fraction = 0;               // of trained tokens
   double kl_sampled = 0;                     // mean(sampled_logprob - logprob): k1 against the sampling policy
   double kl_reference = 0;                   // mean k3 against the initial weights; 0 when off
   double mismatch_mean = 0, mismatch_max = 0;  // |trainer - engine| logprob, age-0 tokens, before the step
+  double rerouted_share = 0;                 // of replayed experts, those that the router would not choose
   double policy_age_mean = 0, policy_age_max = 0;  // in versions, per trained token
   double undelivered_share = 0;              // of the sampled tokens, those that reached nobody whole
   bool was_skipped = false;                  // nothing to learn from, or a non-finite gradient

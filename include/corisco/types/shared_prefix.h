@@ -38,15 +38,29 @@ class SharedPrefix {
   std::size_t num_own() const { return last_ ? last_->items.size() : 0; }
 
   // All items in one; linear.
-  Items items() const {
-    Items all(size(), T{});
-    std::size_t end = all.size();
-    for (const auto* piece = last_.get(); piece != nullptr; piece = piece->base.get()) {
-      const auto kept = end - piece->base_size;
-      std::copy_n(piece->items.begin(), kept, all.begin() + static_cast<std::ptrdiff_t>(piece->base_size));
-      end = piece->base_size;
+  Items items() const { return tail(0); }
+
+  // Those from first on, in the time of their number and of the pieces they lie in.
+  Items tail(std::size_t first) const {
+    const auto total = size();
+    first = std::min(first, total);
+    Items rest(total - first, T{});
+    std::size_t end = total;
+    for (const auto* piece = last_.get(); piece != nullptr && end > first; piece = piece->base.get()) {
+      const auto begin = std::max(piece->base_size, first);
+      const auto from = piece->items.begin() + static_cast<std::ptrdiff_t>(begin - piece->base_size);
+      if (end > begin) std::copy_n(from, end - begin, rest.begin() + static_cast<std::ptrdiff_t>(begin - first));
+      end = std::min(end, piece->base_size);
     }
-    return all;
+    return rest;
+  }
+
+  // Whether its first n items are the very ones of other, without looking at them: what is stored once.
+  // False may also mean that equal items are stored twice.
+  bool shares_first(std::size_t n, const SharedPrefix& other) const {
+    if (n == 0) return true;
+    if (n > size() || n > other.size()) return false;
+    return holder_of(n) == other.holder_of(n);
   }
 
   // How many first items equal those of other.
@@ -84,6 +98,12 @@ class SharedPrefix {
       }
     }
   };
+  // The piece that holds item n - 1 itself.
+  const Piece* holder_of(std::size_t n) const {
+    const auto* piece = last_.get();
+    while (piece->base_size >= n) piece = piece->base.get();
+    return piece;
+  }
   SharedPrefix(std::shared_ptr<const Piece> base, std::size_t base_size, Items own) {
     if (base_size + own.size() > 0) last_ = std::make_shared<const Piece>(std::move(base), base_size, std::move(own));
   }

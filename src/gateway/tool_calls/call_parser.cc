@@ -38,7 +38,11 @@ CallParser::Found CallParser::find_opener(std::string_view text) const {
 
 std::size_t CallParser::held_bytes(std::string_view text) const {
   std::size_t held = 0;
-  for (const auto& opener : openers_) held = std::max(held, partial_suffix(text, opener.text));
+  for (const auto& opener : openers_) {
+    const auto partial = partial_suffix(text, opener.text);
+    const bool may_open = !opener.is_weak || (is_beside_call_ && count_blanks(text) + partial == text.size());
+    if (may_open) held = std::max(held, partial);
+  }
   return held;
 }
 

@@ -12,9 +12,9 @@ class EventList {
  public:
   void text(std::string_view text, bool is_broken) { join(Event::Kind::text, text, -1, is_broken); }
   void reasoning(std::string_view text) { join(Event::Kind::reasoning, text, -1, false); }
-  void begin(std::string name) {
+  void begin(std::string name, std::string id = {}) {
     is_in_call_ = true;
-    events_.push_back({Event::Kind::call_begin, std::move(name), ++index_, false});
+    events_.push_back({Event::Kind::call_begin, std::move(name), ++index_, false, std::move(id)});
   }
   void arguments(std::string_view fragment) {
     join(Event::Kind::arguments, fragment, index_, false);

@@ -14,4 +14,7 @@ std::unique_ptr<Parser> make_mistral();
 std::unique_ptr<Parser> make_deepseek_v3();
 std::unique_ptr<Parser> make_glm45(const Tools& tools);
 std::unique_ptr<Parser> make_pythonic();
+std::unique_ptr<Parser> make_deepseek_v32(const Tools& tools);
+std::unique_ptr<Parser> make_kimi_k2(const Tools& tools);
+std::unique_ptr<Parser> make_gemma();
 }  // namespace corisco::gateway::tool_calls

@@ -33,7 +33,7 @@ Step JsonArguments::read(Input& input, EventList& out) {
     if (input.rest().empty()) return Step::more;
     problem_ = "its arguments are no object";
     if (input.rest().front() != '{') return Step::broken;
-    out.begin(name_);
+    out.begin(name_, id_);
   }
   auto step = JsonScanner::Step::more;
   std::size_t used = 0;

@@ -13,12 +13,13 @@ namespace corisco::gateway::tool_calls {
 // at the brace, ends it with the object.
 class JsonArguments {
  public:
-  explicit JsonArguments(std::string name = {}) : name_(std::move(name)) {}
+  explicit JsonArguments(std::string name = {}, std::string id = {})
+      : name_(std::move(name)), id_(std::move(id)) {}
   Step read(Input& input, EventList& out);
   const std::string& problem() const { return problem_; }
 
  private:
-  std::string name_;
+  std::string name_, id_;
   std::string problem_;
   JsonScanner scanner_;
 };

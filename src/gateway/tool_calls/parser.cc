@@ -22,6 +22,10 @@ constexpr Family kFamilies[] = {
     {"glm47", [](const Tools& tools) { return make_glm45(tools); }},
     {"pythonic", [](const Tools&) { return make_pythonic(); }},
     {"llama4_pythonic", [](const Tools&) { return make_pythonic(); }},
+    {"deepseek_v32", [](const Tools& tools) { return make_deepseek_v32(tools); }},
+    {"kimi_k2", [](const Tools& tools) { return make_kimi_k2(tools); }},
+    {"gemma", [](const Tools&) { return make_gemma(); }},
+    {"openai", [](const Tools&) { return make_harmony_parser(true, true); }},
 };
 
 // The first whose text the template has; no family: a format that no parser here reads.
@@ -30,9 +34,11 @@ struct Trait {
   const char* family;
 };
 constexpr Trait kTemplateTraits[] = {
-    {"<｜DSML｜", nullptr},
-    {"<|tool_calls_section_begin|>", nullptr},
-    {"<|channel|>", nullptr},
+    {"｜DSML｜", "deepseek_v32"},
+    {"<|tool_calls_section_begin|>", "kimi_k2"},
+    {"<|channel|>", "openai"},
+    {"<start_function_call>", "gemma"},
+    {"<|tool_call>call:", "gemma"},
     {"<minimax:tool_call>", nullptr},
     {"<function=", "qwen3_coder"},
     {"<arg_key>", "glm45"},
@@ -48,6 +54,8 @@ constexpr Trait kTemplateTraits[] = {
 constexpr Trait kModelTypes[] = {
     {"llama4", "pythonic"},         {"deepseek_v3", "deepseek_v3"}, {"glm4_moe", "glm45"},
     {"qwen3_next", "qwen3_coder"},  {"mistral", "mistral"},         {"mistral3", "mistral"},
+    {"deepseek_v32", "deepseek_v32"}, {"deepseek_v4", "deepseek_v32"}, {"kimi_k2", "kimi_k2"},
+    {"gpt_oss", "openai"},          {"gemma4", "gemma"},            {"gemma4_text", "gemma"},
 };
 }  // namespace
 

@@ -29,6 +29,7 @@ struct Event {
   // call_end: the arguments are not whole, and what the model wrote for the call follows as text.
   // text: such text, so that who has shown the fragments can leave it out.
   bool is_broken = false;
+  std::string id{};                      // of a call_begin: as the model wrote it; empty: its format has none
 };
 
 // However the reply is cut into pieces, the events are the same once neighbours of one kind are
@@ -61,6 +62,8 @@ struct ReasoningTags {
 //   is_open: the prompt ends inside reasoning
 std::unique_ptr<Parser> make_reasoning_parser(ReasoningTags tags, bool is_open,
                                               std::unique_ptr<Parser> rest);
+// gpt-oss: messages in channels. tells_reasoning: of what is in the analysis channel; else that is text.
+std::unique_ptr<Parser> make_harmony_parser(bool reads_calls, bool tells_reasoning);
 // Whether a rendered prompt ends inside reasoning: its template wrote the open tag.
 bool ends_in_reasoning(std::string_view prompt, const ReasoningTags& tags = {});
 }  // namespace corisco::gateway::tool_calls

@@ -1,12 +1,35 @@
 #include "gateway/tool_calls/tagged_arguments.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "corisco/base/strings.h"
 #include "gateway/tool_calls/argument_values.h"
 
 namespace corisco::gateway::tool_calls {
+namespace {
+struct Attributes {
+  std::string_view name;
+  std::optional<bool> is_string;
+};
+
+// KEY; as attributes name="KEY" string="true", or without the second.
+std::optional<Attributes> attributes_of(std::string_view text, bool has_attributes) {
+  if (!has_attributes) return Attributes{text, std::nullopt};
+  constexpr std::string_view kName = "name=\"";
+  if (!starts_with(text, kName)) return std::nullopt;
+  const auto end = text.find('"', kName.size());
+  if (end == std::string_view::npos) return std::nullopt;
+  const auto rest = trim(text.substr(end + 1));
+  Attributes attributes{text.substr(kName.size(), end - kName.size()), std::nullopt};
+  if (rest == "string=\"true\"") attributes.is_string = true;
+  else if (rest == "string=\"false\"") attributes.is_string = false;
+  else if (!rest.empty()) return std::nullopt;
+  return attributes;
+}
+}  // namespace
+
 void TaggedArguments::start(std::string tool) {
   tool_ = std::move(tool);
   at_ = At::tag;
@@ -58,17 +81,30 @@ Step TaggedArguments::read_key(Input& input, EventList& out) {
   const bool has_newline = rest.substr(0, length).find('\n') != std::string_view::npos;
   if (has_newline) return fail("a parameter's name does not end");
   if (length == std::string_view::npos) return Step::more;
-  const auto key = trim(rest.substr(0, length));
-  if (key.empty()) return fail("a parameter has no name");
-  types_ = schemas_->types(tool_, key);
-  is_string_ = types_.is_only_string() || (!types_.is_known() && !syntax_.is_json_if_unknown);
-  out.arguments(cat(has_keys_ ? ", " : "{", json_string(key), is_string_ ? ": \"" : ": "));
-  has_keys_ = true;
+  if (!start_value(trim(rest.substr(0, length)), out)) return fail("a parameter has no name");
   is_value_start_ = true;
   searched_ = 0;
   input.skip(length + syntax_.key_end.size());
   at_ = At::value_tag;
   return Step::done;
+}
+
+// What the key's text says of the value, and the JSON up to it. False: it names no parameter.
+bool TaggedArguments::start_value(std::string_view key_text, EventList& out) {
+  const auto attributes = attributes_of(key_text, syntax_.has_attributes);
+  if (!attributes || attributes->name.empty()) return false;
+  const auto key = attributes->name;
+  types_ = schemas_->types(tool_, key);
+  is_json_if_unknown_ = syntax_.is_json_if_unknown;
+  is_string_ = types_.is_only_string() || (!types_.is_known() && !is_json_if_unknown_);
+  if (attributes->is_string) {
+    types_ = {};
+    is_string_ = *attributes->is_string;
+    is_json_if_unknown_ = true;
+  }
+  out.arguments(cat(has_keys_ ? ", " : "{", json_string(key), is_string_ ? ": \"" : ": "));
+  has_keys_ = true;
+  return true;
 }
 
 Step TaggedArguments::read_value_tag(Input& input) {
@@ -140,7 +176,7 @@ void TaggedArguments::end_value(Input& input, std::size_t bytes, EventList& out)
     auto text = input.rest().substr(0, bytes);
     if (syntax_.is_newline_markup && starts_with(text, "\n")) text.remove_prefix(1);
     if (syntax_.is_newline_markup && ends_with(text, "\n")) text.remove_suffix(1);
-    out.arguments(value_as_json(text, types_, syntax_.is_json_if_unknown));
+    out.arguments(value_as_json(text, types_, is_json_if_unknown_));
     searched_ = bytes;
   }
   input.skip(searched_ + syntax_.value_end.size());

@@ -1,5 +1,6 @@
 #include "gateway/tool_calls/tool_schemas.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace corisco::gateway::tool_calls {
@@ -72,14 +73,28 @@ ToolSchemas::ToolSchemas(const Json& tools) {
   for (const auto& tool : tools) {
     const auto* function = member(tool, "function");
     if (function == nullptr) function = &tool;
+    const auto name = text_of(member(*function, "name"));
+    if (!name.empty()) tools_.push_back(name);
     const auto* schema = member(*function, "parameters");
     if (schema == nullptr) schema = member(*function, "input_schema");
     const auto* properties = schema == nullptr ? nullptr : member(*schema, "properties");
     if (properties == nullptr || !properties->is_object()) continue;
-    const auto name = text_of(member(*function, "name"));
     for (const auto& [parameter, property] : properties->items())
       add_types(*schema, property, 0, types_[{name, parameter}]);
   }
+}
+
+std::string ToolSchemas::tool_with(const std::vector<std::string>& parameters) const {
+  if (tools_.size() == 1) return tools_.front();
+  std::string found;
+  for (const auto& tool : tools_) {
+    const bool has_all = std::all_of(parameters.begin(), parameters.end(), [&](const auto& parameter) {
+      return types_.contains({tool, parameter});
+    });
+    if (has_all && !found.empty()) return {};
+    if (has_all) found = tool;
+  }
+  return found;
 }
 
 ValueTypes ToolSchemas::types(std::string_view tool, std::string_view parameter) const {

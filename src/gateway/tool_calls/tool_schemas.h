@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace corisco::gateway::tool_calls {
 // All false: nothing is known.
@@ -25,8 +26,12 @@ class ToolSchemas {
   // OpenAI's chat or Responses shape, or Anthropic's; what is no tool is passed over.
   explicit ToolSchemas(const nlohmann::ordered_json& tools);
   ValueTypes types(std::string_view tool, std::string_view parameter) const;
+  // The one tool that can be meant by a call of which only the parameters are known: the only tool there
+  // is, or the only one that has all of them. Empty if there is none such.
+  std::string tool_with(const std::vector<std::string>& parameters) const;
 
  private:
+  std::vector<std::string> tools_;
   std::map<std::pair<std::string, std::string>, ValueTypes> types_;
 };
 }  // namespace corisco::gateway::tool_calls

@@ -1,7 +1,8 @@
 /* The C ABI of the Rust half of the text module (the crate beside this file).
- * Handles are immutable after creation, but for a tokenizer's cache of words, and may be used from any
- * thread at once; there is no global state. Every call that can fail returns a code; unless it is CORISCO_TEXT_OK, *error holds a
- * message in UTF-8, to be freed, and the outputs are untouched. No panic leaves the library.
+ * Handles are immutable after creation, but for a tokenizer's cache of words and for matchers, and may be
+ * used from any thread at once, matchers by one at a time; there is no global state. Every call that can
+ * fail returns a code; unless it is CORISCO_TEXT_OK, *error holds a message in UTF-8, to be freed, and the
+ * outputs are untouched. No panic leaves the library.
  * Text goes in as pointer and size, in UTF-8, without a final zero; size 0 means none. */
 #ifndef CORISCO_TEXT_H
 #define CORISCO_TEXT_H
@@ -89,6 +90,62 @@ typedef struct corisco_text_chat_input {
 int32_t corisco_text_template_render(const corisco_text_template* chat_template,
                                      const corisco_text_chat_input* input, corisco_text_buffer* out,
                                      corisco_text_buffer* error);
+
+/* A vocabulary for grammars. Token i is bytes[offsets[i] .. offsets[i + 1]]: what it stands for, or its
+ * name if is_special[i]: such a token is never text. end_ids may come where a grammar may end. */
+typedef struct corisco_text_vocabulary_parts {
+  const uint8_t* bytes;
+  size_t num_bytes;
+  const uint32_t* offsets;   /* [size + 1] */
+  const uint8_t* is_special; /* [size] */
+  size_t size;
+  const int32_t* end_ids;
+  size_t num_end_ids;
+  bool strips_first_space;   /* a reply may begin with one blank that is none of its text */
+} corisco_text_vocabulary_parts;
+typedef struct corisco_text_grammar_vocabulary corisco_text_grammar_vocabulary;
+int32_t corisco_text_grammar_vocabulary_new(const corisco_text_vocabulary_parts* parts,
+                                            corisco_text_grammar_vocabulary** out, corisco_text_buffer* error);
+void corisco_text_grammar_vocabulary_free(corisco_text_grammar_vocabulary* vocabulary);
+
+enum {
+  CORISCO_TEXT_JSON_SCHEMA = 0,         /* a keyword that cannot be enforced is an error that names it */
+  CORISCO_TEXT_LENIENT_JSON_SCHEMA = 1, /* such keywords are passed over */
+  CORISCO_TEXT_REGEX = 2,
+  CORISCO_TEXT_LARK = 3,
+};
+typedef struct corisco_text_grammar_part {
+  int32_t kind;
+  const uint8_t* name;
+  size_t name_size;
+  const uint8_t* text;
+  size_t text_size;
+} corisco_text_grammar_part;
+/* The first part is what the whole text must be; parts of kind Lark name others as @name. Needs nothing of
+ * the vocabulary's handle later. */
+typedef struct corisco_text_grammar corisco_text_grammar;
+int32_t corisco_text_grammar_new(const corisco_text_grammar_vocabulary* vocabulary,
+                                 const corisco_text_grammar_part* parts, size_t num_parts,
+                                 corisco_text_grammar** out, corisco_text_buffer* error);
+void corisco_text_grammar_free(corisco_text_grammar* grammar);
+
+/* Where in a grammar one text is. The only handle that changes: one owner. After an error every call is one. */
+typedef struct corisco_text_matcher corisco_text_matcher;
+int32_t corisco_text_matcher_new(const corisco_text_grammar* grammar, corisco_text_matcher** out,
+                                 corisco_text_buffer* error);
+int32_t corisco_text_matcher_copy(const corisco_text_matcher* matcher, corisco_text_matcher** out,
+                                  corisco_text_buffer* error);
+void corisco_text_matcher_free(corisco_text_matcher* matcher);
+/* Borrowed until the matcher is used again. Bit i % 32 of words[i / 32]: token i may come next. */
+typedef struct corisco_text_mask {
+  const uint32_t* words;
+  size_t size;
+} corisco_text_mask;
+int32_t corisco_text_matcher_mask(corisco_text_matcher* matcher, corisco_text_mask* out, corisco_text_buffer* error);
+/* is_complete: nothing but an end can follow. */
+int32_t corisco_text_matcher_consume(corisco_text_matcher* matcher, int32_t id, bool* is_complete,
+                                     corisco_text_buffer* error);
+int32_t corisco_text_matcher_may_end(corisco_text_matcher* matcher, bool* may_end, corisco_text_buffer* error);
 
 #ifdef __cplusplus
 }

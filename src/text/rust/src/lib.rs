@@ -1,4 +1,4 @@
-//! Tokenizer and chat templates behind a C ABI; the declarations that C++ sees, with their
+//! Tokenizer, chat templates and grammars behind a C ABI; the declarations that C++ sees, with their
 //! contract, are in include/corisco_text.h and are kept equal to the signatures here by hand.
 //! No global state but a constant table: every handle is independent, immutable after creation but
 //! for a tokenizer's cache of words, usable from any thread.
@@ -10,6 +10,8 @@ mod byte_level;
 mod characters;
 mod clock;
 mod composing;
+mod grammar;
+mod grammar_abi;
 mod literals;
 mod messages;
 mod methods;

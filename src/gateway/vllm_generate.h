@@ -1,0 +1,18 @@
+// vLLM's POST /inference/v1/generate: token ids in, token ids out; no text goes over the wire.
+#pragma once
+#include "gateway/wire_format.h"
+
+namespace corisco::gateway {
+// Each field is checked by name. Pure.
+OrApiError<ChatRequest> parse_vllm_generate(std::string_view body, const ChatLimits& limits);
+
+class VllmGenerate final : public WireFormat {
+ public:
+  OrApiError<ChatRequest> parse(std::string_view body, const ChatLimits& limits) const override {
+    return parse_vllm_generate(body, limits);
+  }
+  std::unique_ptr<ChatReply> start_reply(ReplyOrigin origin, const ChatRequest& request) const override;
+  ErrorShape error_shape() const override { return ErrorShape::openai; }
+  ApiError context_overflow(std::size_t prompt_tokens, std::uint32_t context_tokens_max) const override;
+};
+}  // namespace corisco::gateway
