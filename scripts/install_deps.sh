@@ -7,8 +7,8 @@ source "$(dirname "$0")/common.sh"
 packages=(g++ cmake ninja-build ccache ca-certificates libboost1.81-dev nlohmann-json3-dev libspdlog-dev
   libyaml-cpp-dev libssl-dev libcli11-dev libgtest-dev libgmock-dev prometheus-cpp-dev
   python3 python3-pip python3-venv procps "$@")
-# Any cargo from 1.85 on serves; Debian 12 has one in the package cargo-web.
-cargo_is_new() { command -v cargo >/dev/null && [ "$(printf '1.85\n%s\n' "$(cargo --version | cut -d' ' -f2)" | sort -V | head -n1)" = 1.85 ]; }
+# Any cargo from 1.87 on serves; Debian 12 has one in the package cargo-web.
+cargo_is_new() { command -v cargo >/dev/null && [ "$(printf '1.87\n%s\n' "$(cargo --version | cut -d' ' -f2)" | sort -V | head -n1)" = 1.87 ]; }
 cargo_is_new || packages+=(cargo-web)
 
 missing=()
@@ -27,4 +27,4 @@ say "installing ${missing[*]}"
 "${as_root[@]}" apt-get update -qq
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq --no-remove \
   --no-install-recommends "${missing[@]}" >/dev/null ||
-  die "apt-get could not install ${missing[*]}; if it would have to remove your cargo or rustc, put cargo 1.85 or newer on PATH"
+  die "apt-get could not install ${missing[*]}; if it would have to remove your cargo or rustc, put cargo 1.87 or newer on PATH"

@@ -17,7 +17,8 @@ class RealTemplates : public ::testing::Test {
  protected:
   void SetUp() override {
     const char* folder = std::getenv("CORISCO_TEMPLATES");
-    if (folder == nullptr) GTEST_SKIP() << "set CORISCO_TEMPLATES to what scripts/fetch_templates.sh prints";
+    if (folder == nullptr || *folder == '\0')
+      GTEST_SKIP() << "set CORISCO_TEMPLATES to what scripts/fetch_templates.sh prints";
     folder_ = folder;
     golden_ = testing::golden_json("real_templates.json");
     ::setenv("TZ", golden_["timezone"].get<std::string>().c_str(), 1);
