@@ -7,6 +7,8 @@
 namespace corisco::gateway {
 namespace asio = boost::asio;
 namespace {
+constexpr const char* kUnenforced = "unenforced_strict_tools";   // the metric's word
+
 struct Compiled {
   Constraint constraint = Constraint::none;
   std::shared_ptr<const text::Grammar> grammar;
@@ -30,6 +32,10 @@ OrApiError<Compiled> compile(ReplyGrammars& grammars, const ChatRequest& request
 asio::awaitable<ChatCall::Failure> ChatCall::make_grammar() {
   const bool is_free = request_.form.kind == ReplyForm::Kind::free && !request_.forced_call.is_forced;
   if (is_free && request_.strict_tools.empty()) co_return std::nullopt;
+  if (is_free && !parts_.config->engine.script.empty()) {      // which calls what its author wrote
+    context_.metrics.constrained(kUnenforced);
+    co_return std::nullopt;
+  }
   const auto thinking = thinking_of(parts_.reply_syntax, request_.is_completion(), prompt_.tail_text);
   auto work = [&grammars = context_.grammars, request = request_, syntax = parts_.reply_syntax, thinking,
                tokenizer = parts_.tokenizer] { return compile(grammars, request, syntax, thinking, *tokenizer); };
@@ -38,7 +44,7 @@ asio::awaitable<ChatCall::Failure> ChatCall::make_grammar() {
   if (auto* error = std::get_if<ApiError>(&made)) co_return std::move(*error);
   auto& compiled = std::get<Compiled>(made);
   const bool is_unenforced = compiled.constraint == Constraint::none;
-  context_.metrics.constrained(is_unenforced ? "unenforced_strict_tools" : to_string(compiled.constraint));
+  context_.metrics.constrained(is_unenforced ? kUnenforced : to_string(compiled.constraint));
   grammar_ = std::move(compiled.grammar);
   co_return std::nullopt;
 }

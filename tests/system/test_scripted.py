@@ -55,6 +55,17 @@ def test_chat_tool_loop(client):
     assert (last.finish_reason, last.message.content) == ("stop", "Done: hello.txt is there.")
 
 
+# SDKs mark tools as strict by themselves; the script's calls are what its author wrote.
+def test_strict_tools_do_not_bind_a_script(client, daemon):
+    strict = {**TOOL["function"], "strict": True, "parameters": {
+        "type": "object", "properties": {"argv": {"type": "array", "items": {"type": "string"}}}, "required": ["argv"],
+        "additionalProperties": False}}
+    reply = client.chat.completions.create(model="policy", messages=[{"role": "user", "content": TASK}],
+                                           tools=[{"type": "function", "function": strict}])
+    assert json.loads(reply.choices[0].message.tool_calls[0].function.arguments)["command"] == COMMAND
+    assert daemon.metric('corisco_gateway_constrained_calls_total{constraint="unenforced_strict_tools"}') > 0
+
+
 def test_streamed_chat_equals_unstreamed(client):
     ask = dict(model="policy", messages=[{"role": "user", "content": TASK}], tools=[TOOL])
     whole = client.chat.completions.create(**ask).choices[0].message
