@@ -1,11 +1,11 @@
 # sanitized_tests: the tests of what many threads or much arithmetic on indices could break and that needs no
-# torch: base with its queues, and the engine's scheduler, KV blocks, candidates and passes over a row. Made
+# torch: base with its queues, and the engine's scheduler, KV blocks, state slots, candidates and passes over a row. Made
 # by scripts/sanitize.sh with CORISCO_SANITIZE; the libraries are as ever.
 find_package(GTest REQUIRED)
 corisco_precompile(common_tests TESTS LINK ${common_libraries} HEADERS ${common_headers} <gtest/gtest.h>)
 corisco_tests(base)
 
-set(parts block_pool candidates logit_changes row_math scheduler)
+set(parts block_pool candidates logit_changes row_math scheduler state_pool)
 set(part_sources src/engine/scheduler_admission.cc tests/engine/scheduler_property_test.cc)
 foreach(part ${parts})
   list(APPEND part_sources src/engine/${part}.cc tests/engine/${part}_test.cc)
