@@ -89,7 +89,7 @@ Result<std::vector<TokenId>> ScriptedDevice::obeying(const text::Grammar& gramma
   if (is_obeyed) return reply;
   return Error{Code::invalid_argument,
                cat("the reply of ", options_.config->engine.script, " to this prompt is not in the form that the "
-                   "request demands (response_format, tool_choice, strict tools)")};
+                   "request demands (response_format, tool_choice)")};
 }
 
 void ScriptedDevice::begin(RequestId id, std::uint32_t max_tokens, Result<std::vector<TokenId>> reply) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "corisco/base/log.h"
+#include "gateway/attempt_limits.h"
 #include "gateway/model_names.h"
 #include "gateway/responses_recall.h"
 
@@ -83,7 +84,7 @@ ChatCall::Failure ChatCall::take(ChatRequest request) {
   context_.metrics.tools_left_out.add(request_.num_tools_left_out);
   if (auto unknown = unknown_model(parts_.config->gateway, request_.model)) return unknown;
   request_.role = role_of(parts_.config->gateway, request_.model);
-  if (request_.role == ModelRole::upstream && !is_at_call_cap()) return not_passed_on();
+  if (request_.role == ModelRole::upstream && !is_at_call_cap(attempt_.get(), parts_.config->gateway)) return not_passed_on();
   const auto& model = request_.model.empty() ? parts_.model_name : request_.model;
   wire_ = format_.start_reply({reply_.request_id(), model, started_unix_seconds_, parts_.tokenizer}, request_);
   return std::nullopt;
@@ -227,16 +228,7 @@ asio::awaitable<void> ChatCall::send_heartbeat() {
 
 ChatCall::Failure ChatCall::interrupted() const {
   const bool is_wanted = exchange_ && !exchange_->attached.empty();   // by a retry
-  if (is_peer_gone() && !is_wanted) {
-    ApiError gone;
-    gone.status = 499;                   // never sent
-    gone.code = "client_gone";
-    return gone;
-  }
-  if (!attempt_ || !attempt_->is_closed) return std::nullopt;
-  auto error = from_error({Code::conflict, "the rollout has ended"});
-  error.code = "rollout_closed";
-  return error;
+  return interruption(is_peer_gone() && !is_wanted, attempt_.get());
 }
 
 void ChatCall::begin_hold() {

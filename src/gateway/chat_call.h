@@ -52,7 +52,6 @@ class ChatCall {
   boost::asio::awaitable<Failure> repeat();
   void settle();
   std::shared_ptr<const KeptReply> keep_reply() const;
-  bool is_at_call_cap() const;
   bool admit();
   boost::asio::awaitable<Failure> keep_to_rate();
   boost::asio::awaitable<Failure> end_harness();

@@ -3,6 +3,7 @@
 // final text and badly on an error; one that goes on all the same gets errors.
 #include <algorithm>
 
+#include "gateway/attempt_limits.h"
 #include "gateway/chat_call.h"
 
 namespace corisco::gateway {
@@ -12,14 +13,10 @@ constexpr std::uint32_t kFinalTurnsMax = 5;   // of an attempt
 constexpr const char* kFinalText = "The rollout's call limit is reached; stop here.";
 }  // namespace
 
-bool ChatCall::is_at_call_cap() const {
-  return attempt_ && attempt_->summary.num_calls >= parts_.config->gateway.calls_per_attempt_max;
-}
-
 // Counts the call. False: the attempt has none left.
 bool ChatCall::admit() {
   if (!attempt_) return true;
-  if (is_at_call_cap()) {
+  if (is_at_call_cap(attempt_.get(), parts_.config->gateway)) {
     attempt_->summary.hit_call_cap = true;
     return false;
   }
@@ -29,20 +26,12 @@ bool ChatCall::admit() {
   return true;
 }
 
-// Not held time: an agent that loops uses up its rollout's time, not the machine.
 asio::awaitable<ChatCall::Failure> ChatCall::keep_to_rate() {
   if (!attempt_) co_return std::nullopt;
-  const auto arrived = real_clock().now();
-  const auto moment = attempt_->rate.reserve(arrived, parts_.config->gateway.calls_per_minute_max);
-  if (moment > arrived) context_.metrics.rate_held.add();
-  while (real_clock().now() < moment) {
-    if (auto failure = interrupted()) {
-      attempt_->rate.release(moment);
-      co_return failure;
-    }
-    co_await wait(moment);
-  }
-  co_return std::nullopt;
+  const std::function<Failure()> is_over = [this] { return interrupted(); };
+  const std::function<asio::awaitable<void>(TimePoint)> wait_for = [this](TimePoint moment) { return wait(moment); };
+  co_return co_await gateway::keep_to_rate(*attempt_, parts_.config->gateway.calls_per_minute_max, context_.metrics,
+                                           is_over, wait_for);
 }
 
 // Made of text alone: nothing was sampled, so nothing is recorded, and no draw counts it.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/asio/ip/host_name.hpp>
 
+#include "gateway/attempt_limits.h"
 #include "gateway/chat_call.h"
 #include "gateway/json_fields.h"
 #include "gateway/model_list.h"
@@ -175,8 +176,7 @@ asio::awaitable<void> Router::answer_model(Plan plan, const Head& head, std::str
     auto named = co_await find_model(context_.worker, std::move(body));
     body = std::move(named.body);
     // A rollout without calls left gets the last turn that ChatCall makes, whichever model it asks for.
-    const auto& attempt = plan.caller.attempt;
-    const bool has_calls = !attempt || attempt->summary.num_calls < options.calls_per_attempt_max;
+    const bool has_calls = !is_at_call_cap(plan.caller.attempt.get(), options);
     const bool is_counted = kind != RouteKind::count_tokens;
     if (role_of(options, named.model) == ModelRole::upstream && (has_calls || !is_counted)) {
       UpstreamCall call(context_, upstream_, {head, kind, named.model}, plan.caller, reply);

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "corisco/base/log.h"
-#include "gateway/attempt_state.h"
+#include "gateway/attempt_limits.h"
 #include "gateway/upstream_request.h"
 #include "gateway/wire_format.h"
 
@@ -73,18 +73,13 @@ asio::awaitable<void> UpstreamCall::run(std::string body) {
 asio::awaitable<UpstreamCall::Failure> UpstreamCall::keep_to_rate() {
   if (!attempt_ || request_.kind == RouteKind::count_tokens) co_return std::nullopt;
   ++attempt_->summary.num_calls;
-  const auto arrived = real_clock().now();
-  const auto moment = attempt_->rate.reserve(arrived, context_.parts.config->gateway.calls_per_minute_max);
-  if (moment > arrived) context_.metrics.rate_held.add();
-  while (real_clock().now() < moment) {
-    if (auto failed = interrupted()) {
-      attempt_->rate.release(moment);
-      co_return failed;
-    }
-    co_await signal_.wait_until(moment);
-  }
-  co_return std::nullopt;
+  const std::function<Failure()> is_over = [this] { return interrupted(); };
+  const std::function<asio::awaitable<void>(TimePoint)> wait_for = [this](TimePoint moment) { return wait(moment); };
+  co_return co_await gateway::keep_to_rate(*attempt_, context_.parts.config->gateway.calls_per_minute_max,
+                                           context_.metrics, is_over, wait_for);
 }
+
+asio::awaitable<void> UpstreamCall::wait(TimePoint until) { co_await signal_.wait_until(until); }
 
 asio::awaitable<UpstreamCall::Failure> UpstreamCall::pass_on(std::string body) {
   const auto url = parse_http_url(context_.parts.config->gateway.upstream_urls.at(request_.model));
@@ -157,16 +152,7 @@ asio::awaitable<UpstreamCall::Failure> UpstreamCall::receive_more(unsigned secon
 }
 
 UpstreamCall::Failure UpstreamCall::interrupted() const {
-  if (reply_.peer().is_gone()) {
-    ApiError gone;
-    gone.status = 499;                   // never sent
-    gone.code = "client_gone";
-    return gone;
-  }
-  if (!attempt_ || !attempt_->is_closed) return std::nullopt;
-  auto error = from_error({Code::conflict, "the rollout has ended"});
-  error.code = "rollout_closed";
-  return error;
+  return interruption(reply_.peer().is_gone(), attempt_.get());
 }
 
 // what: the code. The log has the reason, which names the server; the client does not get it.

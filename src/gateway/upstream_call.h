@@ -44,6 +44,7 @@ class UpstreamCall {
   boost::asio::awaitable<Failure> receive_head();
   boost::asio::awaitable<Failure> receive_body();
   boost::asio::awaitable<Failure> receive_more(unsigned seconds_max);
+  boost::asio::awaitable<void> wait(TimePoint until);
   Failure interrupted() const;
   ApiError failure(const char* what, const std::string& why) const;
 

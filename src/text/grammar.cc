@@ -23,8 +23,7 @@ using Handle = std::unique_ptr<T, Free>;
 
 class RustMatcher final : public GrammarMatcher {
  public:
-  RustMatcher(Handle<corisco_text_matcher> handle, bool is_complete)
-      : handle_(std::move(handle)), is_complete_(is_complete) {}
+  explicit RustMatcher(Handle<corisco_text_matcher> handle) : handle_(std::move(handle)) {}
 
   Result<std::span<const std::uint32_t>> mask() override {
     corisco_text_mask mask{};
@@ -47,18 +46,10 @@ class RustMatcher final : public GrammarMatcher {
     if (code != CORISCO_TEXT_OK) return rust_error(code, message, "the reply has left its grammar");
     return may_end;
   }
-  Result<std::unique_ptr<GrammarMatcher>> clone() const override {
-    corisco_text_matcher* copy = nullptr;
-    corisco_text_buffer message{};
-    const auto code = corisco_text_matcher_copy(handle_.get(), &copy, &message);
-    if (code != CORISCO_TEXT_OK) return rust_error(code, message, "could not copy a matcher");
-    Handle<corisco_text_matcher> handle(copy);
-    return std::unique_ptr<GrammarMatcher>(std::make_unique<RustMatcher>(std::move(handle), is_complete_));
-  }
 
  private:
   Handle<corisco_text_matcher> handle_;
-  bool is_complete_;
+  bool is_complete_ = false;
 };
 
 class RustGrammar final : public Grammar {
@@ -71,7 +62,7 @@ class RustGrammar final : public Grammar {
     const auto code = corisco_text_matcher_new(handle_.get(), &matcher, &message);
     if (code != CORISCO_TEXT_OK) return rust_error(code, message, "could not start a grammar");
     Handle<corisco_text_matcher> handle(matcher);
-    return std::unique_ptr<GrammarMatcher>(std::make_unique<RustMatcher>(std::move(handle), false));
+    return std::unique_ptr<GrammarMatcher>(std::make_unique<RustMatcher>(std::move(handle)));
   }
 
  private:

@@ -41,7 +41,6 @@ class GrammarMatcher {
   virtual Result<void> consume(TokenId id) = 0;
   virtual bool is_complete() const = 0;   // nothing but an end can follow
   virtual Result<bool> may_end() = 0;
-  virtual Result<std::unique_ptr<GrammarMatcher>> clone() const = 0;
 };
 
 class Grammar {

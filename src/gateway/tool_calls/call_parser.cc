@@ -119,6 +119,15 @@ void CallParser::next_call(std::size_t begin, std::size_t resume) {
   is_weak_ = false;
 }
 
+Step CallParser::read_first_call(std::string_view marker) {
+  input_.skip_blanks();
+  const auto match = input_.take(marker);
+  if (match == Match::no) return fail("a section of calls has no call");
+  if (match == Match::more) return Step::more;
+  resume_here();
+  return Step::done;
+}
+
 Step CallParser::read_end(std::initializer_list<std::string_view> markers) {
   std::size_t offset = 0;
   for (const auto marker : markers) {

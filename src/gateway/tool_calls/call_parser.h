@@ -39,6 +39,8 @@ class CallParser : public Parser {
   void next_call(std::size_t begin, std::size_t resume);
   // What has been consumed opened this call, and is not looked at again if it does not parse.
   void resume_here() { resume_ = input_.position(); }
+  // A section of calls has begun: blanks, and what opens its first call. Done: that call is read from here on.
+  Step read_first_call(std::string_view marker);
   // After a whole call: its end markers, with blanks before each. Something else there is an error,
   // and text; the reply's end is fine.
   Step read_end(std::initializer_list<std::string_view> markers);

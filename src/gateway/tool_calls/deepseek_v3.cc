@@ -41,12 +41,8 @@ class DeepseekV3 final : public PartedParser<At> {
     return Step::broken;
   }
   Step read_section() {
-    input_.skip_blanks();
-    const auto match = input_.take(kCall);
-    if (match == Match::no) return fail("a section of calls has no call");
-    if (match == Match::more) return Step::more;
-    resume_here();
-    return go(At::head);
+    const auto step = read_first_call(kCall);
+    return step == Step::done ? go(At::head) : step;
   }
   // The type, or the name in V3.1.
   Step read_head() {

@@ -57,12 +57,8 @@ class KimiK2 final : public PartedParser<At> {
     return Step::broken;
   }
   Step read_section() {
-    input_.skip_blanks();
-    const auto match = input_.take(kCall);
-    if (match == Match::no) return fail("a section of calls has no call");
-    if (match == Match::more) return Step::more;
-    resume_here();
-    return go(At::id);
+    const auto step = read_first_call(kCall);
+    return step == Step::done ? go(At::id) : step;
   }
   Step read_id() {
     const auto length = input_.rest().find('<');

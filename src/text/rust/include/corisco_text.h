@@ -133,8 +133,6 @@ void corisco_text_grammar_free(corisco_text_grammar* grammar);
 typedef struct corisco_text_matcher corisco_text_matcher;
 int32_t corisco_text_matcher_new(const corisco_text_grammar* grammar, corisco_text_matcher** out,
                                  corisco_text_buffer* error);
-int32_t corisco_text_matcher_copy(const corisco_text_matcher* matcher, corisco_text_matcher** out,
-                                  corisco_text_buffer* error);
 void corisco_text_matcher_free(corisco_text_matcher* matcher);
 /* Borrowed until the matcher is used again. Bit i % 32 of words[i / 32]: token i may come next. */
 typedef struct corisco_text_mask {

@@ -214,8 +214,4 @@ impl Matcher {
         }
         self.matcher.is_accepting().map_err(cannot_go_on)
     }
-
-    pub fn copy(&self) -> Matcher {
-        Matcher { matcher: self.matcher.deep_clone(), mask: self.mask.clone(), num_words: self.num_words }
-    }
 }

@@ -120,22 +120,6 @@ pub unsafe extern "C" fn corisco_text_matcher_new(
 }
 
 /// # Safety
-/// As for corisco_text_matcher_new.
-#[no_mangle]
-pub unsafe extern "C" fn corisco_text_matcher_copy(
-    matcher: *const Matcher,
-    out: *mut *mut Matcher,
-    error: *mut Buffer,
-) -> i32 {
-    unsafe {
-        guard(error, || {
-            out.write(Box::into_raw(Box::new((*matcher).copy())));
-            Ok(())
-        })
-    }
-}
-
-/// # Safety
 /// The handle came from this library and is not used again.
 #[no_mangle]
 pub unsafe extern "C" fn corisco_text_matcher_free(matcher: *mut Matcher) {
