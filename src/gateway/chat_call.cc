@@ -84,7 +84,8 @@ ChatCall::Failure ChatCall::take(ChatRequest request) {
   context_.metrics.tools_left_out.add(request_.num_tools_left_out);
   if (auto unknown = unknown_model(parts_.config->gateway, request_.model)) return unknown;
   request_.role = role_of(parts_.config->gateway, request_.model);
-  if (request_.role == ModelRole::upstream && !is_at_call_cap(attempt_.get(), parts_.config->gateway)) return not_passed_on();
+  const bool has_calls = !is_at_call_cap(attempt_.get(), parts_.config->gateway);
+  if (request_.role == ModelRole::upstream && has_calls) return not_passed_on();
   const auto& model = request_.model.empty() ? parts_.model_name : request_.model;
   wire_ = format_.start_reply({reply_.request_id(), model, started_unix_seconds_, parts_.tokenizer}, request_);
   return std::nullopt;
