@@ -7,14 +7,15 @@ source "$(dirname "$0")/common.sh"
 packages=(g++ cmake ninja-build ccache ca-certificates libboost1.81-dev nlohmann-json3-dev libspdlog-dev
   libyaml-cpp-dev libssl-dev libcli11-dev libgtest-dev libgmock-dev prometheus-cpp-dev
   python3 python3-pip python3-venv procps "$@")
-# Any cargo from 1.87 on serves; Debian 12 has one in the package cargo-web.
-cargo_is_new() { command -v cargo >/dev/null && [ "$(printf '1.87\n%s\n' "$(cargo --version | cut -d' ' -f2)" | sort -V | head -n1)" = 1.87 ]; }
-cargo_is_new || packages+=(cargo-web)
+# Any cargo from 1.87 on serves; Debian 12 has one in the package cargo-web, from its security updates.
+is_new() { [[ $1 == [0-9]* && $(printf '1.87\n%s\n' "$1" | sort -V | head -n1) == 1.87 ]]; }
+cargo_version() { command -v cargo >/dev/null && cargo --version | cut -d' ' -f2; }
 
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q '^install ok installed' || missing+=("$package")
 done
+is_new "$(cargo_version)" || missing+=(cargo-web)
 [ ${#missing[@]} -eq 0 ] && exit 0
 grep -q '^VERSION_CODENAME=bookworm' /etc/os-release 2>/dev/null ||
   die "this script knows Debian 12's packages only; install what corresponds to: ${missing[*]} (or use docker/Dockerfile)"
@@ -25,6 +26,8 @@ else die "missing packages, and neither root nor sudo here. As root: apt-get upd
 fi
 say "installing ${missing[*]}"
 "${as_root[@]}" apt-get update -qq
+is_new "$(cargo_version)" || is_new "$(apt-cache policy cargo-web | awk '/Candidate:/ {print $2}')" ||
+  die "cargo 1.87 or newer is needed: add the suite bookworm-security to apt's sources, or put a cargo on PATH"
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq --no-remove \
   --no-install-recommends "${missing[@]}" >/dev/null ||
   die "apt-get could not install ${missing[*]}; if it would have to remove your cargo or rustc, put cargo 1.87 or newer on PATH"

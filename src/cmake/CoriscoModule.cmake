@@ -23,7 +23,7 @@ endfunction()
 
 # corisco_precompile(NAME [TESTS] LINK libraries... HEADERS headers...): compiles the headers once, for
 # modules or for tests; corisco_reuse() gives them to a target that compiles with the same options.
-# The cuda preset goes without: it holds every file to its own includes.
+# The fuzz preset goes without: it holds every file to its own includes.
 function(corisco_precompile name)
   cmake_parse_arguments(arg "TESTS" "" "LINK;HEADERS" ${ARGN})
   set(source ${CMAKE_BINARY_DIR}/corisco_headers_${name}.cc)
