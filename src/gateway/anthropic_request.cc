@@ -74,17 +74,17 @@ bool ends_with_a_reply(const JsonFields& fields) {
 }
 }  // namespace
 
-OrApiError<ChatRequest> parse_anthropic_count(std::string_view body, const ChatLimits& limits) {
-  auto parsed = parse_json_object(body);
-  if (auto* error = std::get_if<ApiError>(&parsed)) return std::move(*error);
-  JsonFields fields(std::get<Json>(parsed));
+OrApiError<ChatRequest> parse_anthropic_count(const RequestBody& body, const ChatLimits& limits) {
+  const auto parsed = body.json();
+  if (const auto* error = std::get_if<ApiError>(parsed.get())) return *error;
+  JsonFields fields(std::get<Json>(*parsed));
   return read_request(fields, limits);
 }
 
-OrApiError<ChatRequest> parse_anthropic_messages(std::string_view body, const ChatLimits& limits) {
-  auto parsed = parse_json_object(body);
-  if (auto* error = std::get_if<ApiError>(&parsed)) return std::move(*error);
-  JsonFields fields(std::get<Json>(parsed));
+OrApiError<ChatRequest> parse_anthropic_messages(const RequestBody& body, const ChatLimits& limits) {
+  const auto parsed = body.json();
+  if (const auto* error = std::get_if<ApiError>(parsed.get())) return *error;
+  JsonFields fields(std::get<Json>(*parsed));
   auto request = read_request(fields, limits);
   if (std::holds_alternative<ChatRequest>(request) && ends_with_a_reply(fields))
     return invalid_request("'messages': this model does not support assistant message prefill; the "

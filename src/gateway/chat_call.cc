@@ -1,6 +1,6 @@
 // The stages of a chat call, in their order. Its attempt's caps: chat_call_caps.cc. A request that is sent
 // again: chat_call_retry.cc. The prompt and its choices: chat_call_plan.cc. What its reply must be:
-// chat_call_grammar.cc. What is recorded and how it ends: chat_call_end.cc.
+// chat_call_grammar.cc. Its texts: chat_call_text.cc. What is recorded and how it ends: chat_call_end.cc.
 #include "gateway/chat_call.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ ChatCall::~ChatCall() {
   if (attempt_) attempt_->running.erase(number_);
 }
 
-asio::awaitable<void> ChatCall::run(std::string body) {
+asio::awaitable<void> ChatCall::run(RequestBody body) {
   const auto begun = parts_.clock->now();
   const auto failure = co_await answer(std::move(body));
   if (failure) co_await abandon();
@@ -47,7 +47,7 @@ asio::awaitable<void> ChatCall::run(std::string body) {
   context_.metrics.request_seconds.observe(seconds_between(begun, parts_.clock->now()));
 }
 
-asio::awaitable<ChatCall::Failure> ChatCall::answer(std::string body) {
+asio::awaitable<ChatCall::Failure> ChatCall::answer(RequestBody body) {
   if (auto failure = co_await parse(std::move(body))) co_return failure;
   if (auto failure = co_await follow_earlier()) co_return failure;
   if (earlier_) co_return co_await repeat();
@@ -60,10 +60,10 @@ asio::awaitable<ChatCall::Failure> ChatCall::answer(std::string body) {
   co_return co_await deliver();
 }
 
-asio::awaitable<ChatCall::Failure> ChatCall::parse(std::string body) {
+asio::awaitable<ChatCall::Failure> ChatCall::parse(RequestBody body) {
   ChatLimits limits;
   limits.choices_max = parts_.config->gateway.choices_max;
-  const auto size = body.size();
+  const auto size = body.num_bytes();
   auto work = [&format = format_, limits, body = std::move(body)] {
     auto outcome = format.parse(body, limits);
     const auto* request = std::get_if<ChatRequest>(&outcome);
@@ -147,7 +147,8 @@ void ChatCall::on_delta(std::uint32_t choice, GenerateDelta delta) {
 // attempt's closing.
 asio::awaitable<ChatCall::Failure> ChatCall::generate() {
   if (request_.is_stream) {
-    for (std::uint32_t i = 0; i < choices_.size(); ++i) unsent_ += wire_->opening(i, prompt_.ids);
+    const auto openings = co_await openings_text();
+    unsent_ += openings;
     if (auto failure = co_await flush()) co_return failure;
   }
   while (is_generating() || !deltas_.empty()) {
@@ -178,7 +179,9 @@ asio::awaitable<ChatCall::Failure> ChatCall::take(std::uint32_t choice, Generate
   cancel(taken);
   if (!is_generating()) pass_.leave();
   if (auto failure = co_await record(choice)) co_return failure;
-  if (request_.is_stream) unsent_ += wire_->ending(choice, taken.stream);
+  if (!request_.is_stream) co_return std::nullopt;
+  const auto ending = co_await ending_text(choice);
+  unsent_ += ending;
   co_return std::nullopt;
 }
 

@@ -32,7 +32,7 @@ class ChatCall {
   ChatCall(const ChatCall&) = delete;
   ChatCall& operator=(const ChatCall&) = delete;
   ~ChatCall();
-  boost::asio::awaitable<void> run(std::string body);
+  boost::asio::awaitable<void> run(RequestBody body);
 
  private:
   using Failure = std::optional<ApiError>;
@@ -44,8 +44,8 @@ class ChatCall {
     bool is_recorded = false;
   };
 
-  boost::asio::awaitable<Failure> answer(std::string body);
-  boost::asio::awaitable<Failure> parse(std::string body);
+  boost::asio::awaitable<Failure> answer(RequestBody body);
+  boost::asio::awaitable<Failure> parse(RequestBody body);
   Failure take(ChatRequest request);
   boost::asio::awaitable<Failure> follow_earlier();
   void supersede(const Exchange& earlier);
@@ -72,8 +72,14 @@ class ChatCall {
   boost::asio::awaitable<Failure> take(std::uint32_t choice, GenerateDelta delta);
   boost::asio::awaitable<Failure> flush();
   boost::asio::awaitable<Failure> deliver();
+  // Shared with the text thread, which writes what is long.
+  using Streams = std::shared_ptr<const std::vector<ChoiceStream>>;
+  boost::asio::awaitable<std::string> openings_text();
+  boost::asio::awaitable<std::string> ending_text(std::uint32_t choice);
+  boost::asio::awaitable<std::string> done_text(Streams streams, Usage usage);
+  boost::asio::awaitable<std::string> whole_text(Streams streams);
   // The whole reply, or a stream's last bytes. False: the peer is gone.
-  boost::asio::awaitable<bool> send_last(const std::vector<ChoiceStream>& streams, Usage usage);
+  boost::asio::awaitable<bool> send_last(Streams streams, Usage usage);
 
   Call make_call(std::uint32_t choice);
   CallState state_of(const ChoiceStream& choice, bool is_side) const;
@@ -115,7 +121,7 @@ class ChatCall {
   bool is_held_ = false;
   coordinator::Gate::Pass pass_;
   ChatRequest request_;
-  std::unique_ptr<ChatReply> wire_;          // from the parsed request on
+  std::shared_ptr<ChatReply> wire_;          // from the parsed request on; the text thread has it while it writes
   Prompt prompt_;
   std::shared_ptr<const text::Grammar> grammar_;   // that the reply must obey; null: none
   std::vector<Choice> choices_;

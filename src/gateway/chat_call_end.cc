@@ -86,28 +86,33 @@ asio::awaitable<ChatCall::Failure> ChatCall::deliver() {
       return choice.stream.finish() == FinishReason::length;
     });
   if (auto failure = interrupted()) co_return failure;
-  std::vector<ChoiceStream> streams;
+  const auto streams = std::make_shared<std::vector<ChoiceStream>>();
   Usage usage;
   usage.prompt_tokens = prompt_.ids.size();
   for (auto& choice : choices_) {
     usage.add(choice.stream);
-    streams.push_back(std::move(choice.stream));
+    streams->push_back(std::move(choice.stream));
   }
-  if (!is_peer_gone()) is_delivered_ = co_await send_last(streams, usage);
-  for (std::size_t i = 0; i < streams.size(); ++i) choices_[i].stream = std::move(streams[i]);
+  if (!is_peer_gone()) {
+    Streams shown = streams;
+    is_delivered_ = co_await send_last(std::move(shown), usage);
+  }
+  for (std::size_t i = 0; i < streams->size(); ++i) choices_[i].stream = std::move((*streams)[i]);
   if (attempt_ && is_delivered_) ++attempt_->summary.num_delivered;
   mark_recorded();
   co_return std::nullopt;
 }
 
-asio::awaitable<bool> ChatCall::send_last(const std::vector<ChoiceStream>& streams, Usage usage) {
+asio::awaitable<bool> ChatCall::send_last(Streams streams, Usage usage) {
   if (request_.is_stream) {
-    unsent_ += wire_->done(usage);
+    const auto last = co_await done_text(streams, usage);
+    unsent_ += last;
     if (attempt_) wire_->remember(attempt_->responses);
     co_return co_await reply_.end(std::exchange(unsent_, {}));
   }
   Reply reply;
-  reply.body = wire_->whole(streams, prompt_.ids);
+  auto text = co_await whole_text(streams);
+  reply.body = std::move(text);
   if (attempt_) wire_->remember(attempt_->responses);
   if (reply_.has_begun()) co_return co_await reply_.end(std::move(reply.body));
   co_return co_await reply_.whole(std::move(reply));
@@ -136,7 +141,7 @@ asio::awaitable<void> ChatCall::tell(ApiError error) {
   } else if (request_.is_stream) {
     co_await reply_.end(std::exchange(unsent_, {}) + wire_->failure(error));
   } else {
-    co_await reply_.end(to_json(error, format_.error_shape()));
+    reply_.close_after();   // signs of life spent its status: a body that ends would pass for the reply
   }
 }
 

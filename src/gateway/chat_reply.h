@@ -1,5 +1,6 @@
 // The texts of one chat call's reply, in the wire format that it came in: the parts of a stream, or
-// one JSON body. Made by a WireFormat; owned by the call; io thread.
+// one JSON body. Made by a WireFormat; owned by the call; io thread, or the text thread while the call
+// waits for it.
 #pragma once
 #include <memory>
 #include <string>

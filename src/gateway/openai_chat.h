@@ -4,11 +4,11 @@
 
 namespace corisco::gateway {
 // Each field is checked by name. Pure.
-OrApiError<ChatRequest> parse_openai_chat(std::string_view body, const ChatLimits& limits);
+OrApiError<ChatRequest> parse_openai_chat(const RequestBody& body, const ChatLimits& limits);
 
 class OpenAiChat final : public WireFormat {
  public:
-  OrApiError<ChatRequest> parse(std::string_view body, const ChatLimits& limits) const override {
+  OrApiError<ChatRequest> parse(const RequestBody& body, const ChatLimits& limits) const override {
     return parse_openai_chat(body, limits);
   }
   std::unique_ptr<ChatReply> start_reply(ReplyOrigin origin, const ChatRequest& request) const override;

@@ -66,10 +66,10 @@ std::optional<ApiError> read_messages(JsonFields& fields, const ChatLimits& limi
 }
 }  // namespace
 
-OrApiError<ChatRequest> parse_openai_chat(std::string_view body, const ChatLimits& limits) {
-  auto parsed = parse_json_object(body);
-  if (auto* error = std::get_if<ApiError>(&parsed)) return std::move(*error);
-  JsonFields fields(std::get<Json>(parsed));
+OrApiError<ChatRequest> parse_openai_chat(const RequestBody& body, const ChatLimits& limits) {
+  const auto parsed = body.json();
+  if (const auto* error = std::get_if<ApiError>(parsed.get())) return *error;
+  JsonFields fields(std::get<Json>(*parsed));
   ChatRequest request;
   read_model(fields, request);
   if (auto error = read_messages(fields, limits, request)) return std::move(*error);

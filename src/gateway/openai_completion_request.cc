@@ -44,10 +44,10 @@ void read_prompt(JsonFields& fields, ChatRequest& request) {
 }
 }  // namespace
 
-OrApiError<ChatRequest> parse_openai_completion(std::string_view body, const ChatLimits& limits) {
-  auto parsed = parse_json_object(body);
-  if (auto* error = std::get_if<ApiError>(&parsed)) return std::move(*error);
-  JsonFields fields(std::get<Json>(parsed));
+OrApiError<ChatRequest> parse_openai_completion(const RequestBody& body, const ChatLimits& limits) {
+  const auto parsed = body.json();
+  if (const auto* error = std::get_if<ApiError>(parsed.get())) return *error;
+  JsonFields fields(std::get<Json>(*parsed));
   ChatRequest request;
   read_model(fields, request);
   read_prompt(fields, request);

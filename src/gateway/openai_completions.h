@@ -5,11 +5,11 @@
 
 namespace corisco::gateway {
 // Each field is checked by name. One prompt a request. Pure.
-OrApiError<ChatRequest> parse_openai_completion(std::string_view body, const ChatLimits& limits);
+OrApiError<ChatRequest> parse_openai_completion(const RequestBody& body, const ChatLimits& limits);
 
 class OpenAiCompletions final : public WireFormat {
  public:
-  OrApiError<ChatRequest> parse(std::string_view body, const ChatLimits& limits) const override {
+  OrApiError<ChatRequest> parse(const RequestBody& body, const ChatLimits& limits) const override {
     return parse_openai_completion(body, limits);
   }
   std::unique_ptr<ChatReply> start_reply(ReplyOrigin origin, const ChatRequest& request) const override;

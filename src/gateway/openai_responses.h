@@ -28,11 +28,11 @@ struct ResponsesTurn {
 
 // Each field is checked by name; the items become native messages and the tools functions, so that
 // the template sees the same as from a chat completion. Pure.
-OrApiError<ChatRequest> parse_openai_responses(std::string_view body, const ChatLimits& limits);
+OrApiError<ChatRequest> parse_openai_responses(const RequestBody& body, const ChatLimits& limits);
 
 class OpenAiResponses final : public WireFormat {
  public:
-  OrApiError<ChatRequest> parse(std::string_view body, const ChatLimits& limits) const override {
+  OrApiError<ChatRequest> parse(const RequestBody& body, const ChatLimits& limits) const override {
     return parse_openai_responses(body, limits);
   }
   std::unique_ptr<ChatReply> start_reply(ReplyOrigin origin, const ChatRequest& request) const override;

@@ -132,10 +132,10 @@ std::optional<ApiError> read_tools(JsonFields& fields, const ChatLimits& limits,
 }
 }  // namespace
 
-OrApiError<ChatRequest> parse_openai_responses(std::string_view body, const ChatLimits& limits) {
-  auto parsed = parse_json_object(body);
-  if (auto* error = std::get_if<ApiError>(&parsed)) return std::move(*error);
-  JsonFields fields(std::get<Json>(parsed));
+OrApiError<ChatRequest> parse_openai_responses(const RequestBody& body, const ChatLimits& limits) {
+  const auto parsed = body.json();
+  if (const auto* error = std::get_if<ApiError>(parsed.get())) return *error;
+  JsonFields fields(std::get<Json>(*parsed));
   ChatRequest request;
   request.responses = std::make_shared<ResponsesTurn>();
   read_model(fields, request);

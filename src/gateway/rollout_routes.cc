@@ -40,13 +40,11 @@ OrApiError<Reward> read_reward(const Json& event) {
     return invalid_request(cat("'data.note' is longer than ", kNoteBytesMax, " bytes"), "data.note");
   return reward;
 }
-}  // namespace
-
-OrApiError<Reply> open_rollout(RolloutPort& rollouts, const std::string& body,
-                               const std::string& server_url) {
-  auto parsed = parse_json_object(body);
-  if (auto* error = std::get_if<ApiError>(&parsed)) return std::move(*error);
-  JsonFields fields(std::get<Json>(parsed));
+// The task as text; empty: none was sent.
+OrApiError<std::string> read_task(const RequestBody& body) {
+  const auto parsed = body.json();
+  if (const auto* error = std::get_if<ApiError>(parsed.get())) return *error;
+  JsonFields fields(std::get<Json>(*parsed));
   const auto* task = fields.find("task");
   const auto mode = fields.text("mode");
   if (fields.problem()) return *fields.problem();
@@ -55,9 +53,10 @@ OrApiError<Reply> open_rollout(RolloutPort& rollouts, const std::string& body,
     return invalid_request("'mode' can only be \"val\": a training rollout takes its task from rollouts.tasks; "
                            "leave out 'task' and 'mode' to be given the next one", "mode");
   if (task == nullptr && !mode.empty()) return invalid_request("'mode' needs a 'task'", "task");
-  const auto opened = task == nullptr ? rollouts.take_waiting() : rollouts.open_external(json_text(*task));
-  if (!opened.ok()) return from_error(opened.error());
-  const auto& rollout = opened.value();
+  return task == nullptr ? std::string() : json_text(*task);
+}
+
+Reply shown(const RolloutPort::Opened& rollout, const std::string& server_url) {
   const auto base = cat(server_url, rollout.base_url_path);
   return json_reply(201, {{"rollout_id", rollout.attempt.rollout.value},
                           {"attempt", rollout.attempt.attempt},
@@ -67,6 +66,22 @@ OrApiError<Reply> open_rollout(RolloutPort& rollouts, const std::string& body,
                           {"api_key", rollout.key},
                           {"reward_url", cat(base, "/events")}});
 }
+}  // namespace
+
+boost::asio::awaitable<OrApiError<Reply>> open_rollout(TextWorker& worker, RolloutPort& rollouts, RequestBody body,
+                                                       std::string server_url) {
+  const auto body_bytes = body.num_bytes();
+  auto read = [body = std::move(body)] { return read_task(body); };
+  auto wanted = co_await worker.run(body_bytes, std::move(read));
+  if (auto* error = std::get_if<ApiError>(&wanted)) co_return std::move(*error);
+  auto& task = std::get<std::string>(wanted);
+  auto opened = task.empty() ? rollouts.take_waiting() : rollouts.open_external(std::move(task));
+  if (!opened.ok()) co_return from_error(opened.error());
+  const auto task_bytes = opened.value().task_json.size();
+  auto show = [rollout = std::move(opened).value(), url = std::move(server_url)] { return shown(rollout, url); };
+  auto reply = co_await worker.run(task_bytes, std::move(show));
+  co_return reply;
+}
 
 OrApiError<Reply> finish_attempt(RolloutPort& rollouts, AttemptKey attempt) {
   const auto finished = rollouts.finish_external(attempt);
@@ -74,13 +89,14 @@ OrApiError<Reply> finish_attempt(RolloutPort& rollouts, AttemptKey attempt) {
   return json_reply(200, {{"rollout_id", attempt.rollout.value}, {"attempt", attempt.attempt}});
 }
 
-OrApiError<Reply> post_event(RolloutPort& rollouts, AttemptKey attempt, const std::string& body) {
-  auto parsed = parse_json_object(body);
-  if (auto* error = std::get_if<ApiError>(&parsed)) {
-    error->message += "; a reward must be a finite number or a boolean, and NaN and Infinity are not JSON";
-    return std::move(*error);
+OrApiError<Reply> post_event(RolloutPort& rollouts, AttemptKey attempt, const RequestBody& body) {
+  const auto parsed = body.json();
+  if (const auto* error = std::get_if<ApiError>(parsed.get())) {
+    auto told = *error;
+    told.message += "; a reward must be a finite number or a boolean, and NaN and Infinity are not JSON";
+    return told;
   }
-  auto reward = read_reward(std::get<Json>(parsed));
+  auto reward = read_reward(std::get<Json>(*parsed));
   if (auto* error = std::get_if<ApiError>(&reward)) return std::move(*error);
   auto& read = std::get<Reward>(reward);
   const auto posted = rollouts.post_reward(attempt, read.value, std::move(read.note));

@@ -71,22 +71,23 @@ bool has_tls_url(const config::Gateway& options) {
   return std::any_of(urls.begin(), urls.end(), [](const auto& named) { return starts_with(named.second, "https:"); });
 }
 
-// The model that a body asks for; empty if it says none or cannot be read, which its own route then says.
-struct NamedModel {
-  std::string model, body;
+// A body stays text where another server replies to its model, and is JSON from here on where it is read here. One
+// that cannot be read asks for no model, which its own route then says.
+struct SortedBody {
+  std::string upstream_model;            // empty: this daemon replies
+  RequestBody body;
 };
-asio::awaitable<NamedModel> find_model(TextWorker& worker, std::string body) {
-  const auto size = body.size();
-  auto work = [body = std::move(body)]() mutable {
-    NamedModel named;
-    const auto parsed = parse_json_object(body);
-    const auto* object = std::get_if<Json>(&parsed);
-    if (object != nullptr) named.model = JsonFields(*object).text("model");
-    named.body = std::move(body);
-    return named;
+asio::awaitable<SortedBody> sort_body(TextWorker& worker, const config::Gateway& options, RequestBody body) {
+  const auto size = body.num_bytes();
+  auto work = [&options, size, body = std::move(body)]() mutable {
+    auto parsed = body.json();
+    const auto* object = std::get_if<Json>(parsed.get());
+    auto model = object != nullptr ? JsonFields(*object).text("model") : std::string();
+    if (role_of(options, model) == ModelRole::upstream) return SortedBody{std::move(model), std::move(body)};
+    return SortedBody{std::string(), RequestBody(size, std::move(parsed))};
   };
-  auto named = co_await worker.run(size, std::move(work));
-  co_return named;
+  auto sorted = co_await worker.run(size, std::move(work));
+  co_return sorted;
 }
 
 std::string machine_name() {
@@ -98,7 +99,7 @@ std::string machine_name() {
 
 Router::Router(CallContext& context)
     : context_(context), parts_(context.parts), browsers_(parts_.config->gateway, machine_name()), lightning_(context),
-      upstream_(has_tls_url(parts_.config->gateway)) {}
+      upstream_(std::make_shared<UpstreamPool>(parts_.io->get_executor(), has_tls_url(parts_.config->gateway))) {}
 
 Plan Router::plan(const Head& head, bool is_loopback) {
   Plan plan;
@@ -155,11 +156,13 @@ asio::awaitable<void> Router::answer(Plan plan, const Head& head, std::string bo
     co_await answer_model(plan, head, std::move(body), reply);
   } else if (is_lightning_route(plan.route.kind)) {
     auto url = url_from(head, parts_.config->gateway);
-    auto answer = co_await lightning_.answer(plan.route, plan.caller, head.method, head.target, std::move(body),
+    RequestBody given(std::move(body));
+    auto answer = co_await lightning_.answer(plan.route, plan.caller, head.method, head.target, std::move(given),
                                              std::move(url));
     co_await reply.whole(std::move(answer));
   } else {
-    auto answer = quick_answer(plan, head, body);
+    RequestBody given(std::move(body));
+    auto answer = co_await short_answer(plan, head, std::move(given));
     auto* error = std::get_if<ApiError>(&answer);
     if (error != nullptr) context_.metrics.refused(error->code);
     const auto shape = reply_shape_of(plan.route.kind, head);
@@ -169,20 +172,27 @@ asio::awaitable<void> Router::answer(Plan plan, const Head& head, std::string bo
   context_.metrics.answered(plan.route.kind, reply.status());
 }
 
-asio::awaitable<void> Router::answer_model(Plan plan, const Head& head, std::string body, ReplyWriter& reply) {
-  const auto kind = plan.route.kind;
+// A rollout without calls left gets the last turn that ChatCall makes, whichever model it asks for; counting tokens
+// is no call.
+bool Router::may_be_passed_on(const Plan& plan) const {
   const auto& options = parts_.config->gateway;
-  if (!options.upstream_urls.empty() && upstream_path(kind) != nullptr) {
-    auto named = co_await find_model(context_.worker, std::move(body));
-    body = std::move(named.body);
-    // A rollout without calls left gets the last turn that ChatCall makes, whichever model it asks for.
-    const bool has_calls = !is_at_call_cap(plan.caller.attempt.get(), options);
-    const bool is_counted = kind != RouteKind::count_tokens;
-    if (role_of(options, named.model) == ModelRole::upstream && (has_calls || !is_counted)) {
-      UpstreamCall call(context_, upstream_, {head, kind, named.model}, plan.caller, reply);
-      co_await call.run(std::move(body));
+  if (options.upstream_urls.empty() || upstream_path(plan.route.kind) == nullptr) return false;
+  return plan.route.kind == RouteKind::count_tokens || !is_at_call_cap(plan.caller.attempt.get(), options);
+}
+
+asio::awaitable<void> Router::answer_model(Plan plan, const Head& head, std::string text, ReplyWriter& reply) {
+  const auto kind = plan.route.kind;
+  RequestBody body(std::move(text));
+  if (may_be_passed_on(plan)) {
+    auto sorted = co_await sort_body(context_.worker, parts_.config->gateway, std::move(body));
+    // Again, since the last call may have gone while the body was parsed.
+    if (!sorted.upstream_model.empty() && may_be_passed_on(plan)) {
+      UpstreamCall call(context_, *upstream_, {head, kind, sorted.upstream_model, sorted.body.text()}, plan.caller,
+                        reply);
+      co_await call.run();
       co_return;
     }
+    body = std::move(sorted.body);
   }
   if (const auto* format = wire_format_of(kind)) {
     ChatCall call(context_, *format, plan.caller, reply, retry_marks_of(head));
@@ -192,7 +202,16 @@ asio::awaitable<void> Router::answer_model(Plan plan, const Head& head, std::str
   }
 }
 
-OrApiError<Reply> Router::quick_answer(const Plan& plan, const Head& head, const std::string& body) const {
+asio::awaitable<OrApiError<Reply>> Router::short_answer(const Plan& plan, const Head& head, RequestBody body) const {
+  if (plan.route.kind == RouteKind::admin_open_rollout) {
+    auto url = url_from(head, parts_.config->gateway);
+    co_return co_await open_rollout(context_.worker, *parts_.rollouts, std::move(body), std::move(url));
+  }
+  const auto given = co_await parse_if_long(context_.worker, std::move(body));
+  co_return quick_answer(plan, head, given);
+}
+
+OrApiError<Reply> Router::quick_answer(const Plan& plan, const Head& head, const RequestBody& body) const {
   switch (plan.route.kind) {
     case RouteKind::front_page: return front_page();
     case RouteKind::metrics:
@@ -212,14 +231,12 @@ OrApiError<Reply> Router::quick_answer(const Plan& plan, const Head& head, const
     }
     case RouteKind::unsupported_model_route: return unsupported_route();
     case RouteKind::events: return post_event(*parts_.rollouts, *plan.route.attempt, body);
-    default: return admin_answer(plan, head, body);
+    default: return admin_answer(plan);
   }
 }
 
-OrApiError<Reply> Router::admin_answer(const Plan& plan, const Head& head, const std::string& body) const {
+OrApiError<Reply> Router::admin_answer(const Plan& plan) const {
   const auto kind = plan.route.kind;
-  if (kind == RouteKind::admin_open_rollout)
-    return open_rollout(*parts_.rollouts, body, url_from(head, parts_.config->gateway));
   if (kind == RouteKind::admin_finish_attempt) return finish_attempt(*parts_.rollouts, *plan.route.attempt);
   if (kind != RouteKind::admin_state && parts_.set_paused) parts_.set_paused(kind == RouteKind::admin_pause);
   return text_reply(parts_.state_json ? parts_.state_json() : "{}", "application/json");

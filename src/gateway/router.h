@@ -2,6 +2,7 @@
 // Owned by the server; io thread.
 #pragma once
 #include <boost/asio/awaitable.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -10,8 +11,9 @@
 #include "gateway/browser_check.h"
 #include "gateway/call_context.h"
 #include "gateway/reply_writer.h"
+#include "gateway/request_body.h"
 #include "gateway/routes.h"
-#include "gateway/upstream_stream.h"
+#include "gateway/upstream_pool.h"
 
 namespace corisco::gateway {
 // What the head alone decides.
@@ -28,12 +30,16 @@ class Router {
   explicit Router(CallContext& context);
   Plan plan(const Head& head, bool is_loopback);
   boost::asio::awaitable<void> answer(Plan plan, const Head& head, std::string body, ReplyWriter& reply);
+  // Closes what waits for later requests.
+  void stop() { upstream_->stop(); }
 
  private:
   std::optional<Reply> answer_to_browser(const Head& head, RouteKind kind) const;
-  boost::asio::awaitable<void> answer_model(Plan plan, const Head& head, std::string body, ReplyWriter& reply);
-  OrApiError<Reply> quick_answer(const Plan& plan, const Head& head, const std::string& body) const;
-  OrApiError<Reply> admin_answer(const Plan& plan, const Head& head, const std::string& body) const;
+  boost::asio::awaitable<void> answer_model(Plan plan, const Head& head, std::string text, ReplyWriter& reply);
+  bool may_be_passed_on(const Plan& plan) const;
+  boost::asio::awaitable<OrApiError<Reply>> short_answer(const Plan& plan, const Head& head, RequestBody body) const;
+  OrApiError<Reply> quick_answer(const Plan& plan, const Head& head, const RequestBody& body) const;
+  OrApiError<Reply> admin_answer(const Plan& plan) const;
   Reply front_page() const;
   Reply models(ErrorShape shape) const;
 
@@ -41,6 +47,6 @@ class Router {
   const ServerParts& parts_;
   BrowserCheck browsers_;
   lightning::Api lightning_;
-  UpstreamStreams upstream_;
+  std::shared_ptr<UpstreamPool> upstream_;
 };
 }  // namespace corisco::gateway

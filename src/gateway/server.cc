@@ -118,6 +118,7 @@ void Server::stop() {
   if (std::exchange(state_->is_stopped, true)) return;
   boost::system::error_code ignored;
   state_->acceptor.close(ignored);
+  state_->router.stop();
   state_->room.notify();
   const auto open = state_->connections;
   for (const auto& [number, weak] : open)

@@ -184,10 +184,10 @@ std::string SglangGenerateReply::whole(const std::vector<ChoiceStream>& choices,
 }
 }  // namespace
 
-OrApiError<ChatRequest> parse_sglang_generate(std::string_view body, const ChatLimits& limits) {
-  auto parsed = parse_json_object(body);
-  if (auto* error = std::get_if<ApiError>(&parsed)) return std::move(*error);
-  JsonFields fields(std::get<Json>(parsed));
+OrApiError<ChatRequest> parse_sglang_generate(const RequestBody& body, const ChatLimits& limits) {
+  const auto parsed = body.json();
+  if (const auto* error = std::get_if<ApiError>(parsed.get())) return *error;
+  JsonFields fields(std::get<Json>(*parsed));
   ChatRequest request;
   read_model(fields, request);
   read_own_id(fields, "rid", request);

@@ -4,11 +4,11 @@
 
 namespace corisco::gateway {
 // Each field is checked by name. Pure.
-OrApiError<ChatRequest> parse_sglang_generate(std::string_view body, const ChatLimits& limits);
+OrApiError<ChatRequest> parse_sglang_generate(const RequestBody& body, const ChatLimits& limits);
 
 class SglangGenerate final : public WireFormat {
  public:
-  OrApiError<ChatRequest> parse(std::string_view body, const ChatLimits& limits) const override {
+  OrApiError<ChatRequest> parse(const RequestBody& body, const ChatLimits& limits) const override {
     return parse_sglang_generate(body, limits);
   }
   std::unique_ptr<ChatReply> start_reply(ReplyOrigin origin, const ChatRequest& request) const override;

@@ -9,8 +9,8 @@
 namespace corisco::gateway {
 namespace asio = boost::asio;
 namespace {
-asio::awaitable<OrApiError<std::size_t>> count(CallContext& context, Caller caller, std::string body) {
-  const auto size = body.size();
+asio::awaitable<OrApiError<std::size_t>> count(CallContext& context, Caller caller, RequestBody body) {
+  const auto size = body.num_bytes();
   auto work = [body = std::move(body)] { return parse_anthropic_count(body, ChatLimits{}); };
   auto parsed = co_await context.worker.run(size, std::move(work));
   if (auto* error = std::get_if<ApiError>(&parsed)) co_return std::move(*error);
@@ -23,7 +23,7 @@ asio::awaitable<OrApiError<std::size_t>> count(CallContext& context, Caller call
 }
 }  // namespace
 
-asio::awaitable<void> count_tokens(CallContext& context, Caller caller, std::string body, ReplyWriter& reply) {
+asio::awaitable<void> count_tokens(CallContext& context, Caller caller, RequestBody body, ReplyWriter& reply) {
   const auto counted = co_await count(context, std::move(caller), std::move(body));
   Reply answer;
   if (const auto* error = std::get_if<ApiError>(&counted)) {

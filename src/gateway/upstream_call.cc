@@ -39,9 +39,9 @@ struct UpstreamCall::Link : std::enable_shared_from_this<Link> {
   bool is_timed_out = false;
 };
 
-UpstreamCall::UpstreamCall(CallContext& context, const UpstreamStreams& streams, Request request, Caller caller,
+UpstreamCall::UpstreamCall(CallContext& context, UpstreamPool& pool, Request request, Caller caller,
                            ReplyWriter& reply)
-    : context_(context), streams_(streams), request_(request), attempt_(std::move(caller.attempt)), reply_(reply),
+    : context_(context), pool_(pool), request_(request), attempt_(std::move(caller.attempt)), reply_(reply),
       signal_(reply.peer().executor()), number_(context.next_request++) {
   const auto interrupt = [this] {
     signal_.notify();
@@ -58,13 +58,15 @@ UpstreamCall::~UpstreamCall() {
   if (attempt_) attempt_->running.erase(number_);
 }
 
-asio::awaitable<void> UpstreamCall::run(std::string body) {
+asio::awaitable<void> UpstreamCall::run() {
   auto failed = co_await keep_to_rate();
-  if (!failed) failed = co_await pass_on(std::move(body));
+  if (!failed) failed = co_await pass_on();
   const auto result = failed ? failed->code : cat(received_.status());
   context_.metrics.passed_on(request_.model, result);
   if (!failed) co_return;
   context_.metrics.refused(failed->code);
+  const auto& url = context_.parts.config->gateway.upstream_urls.at(request_.model);
+  if (!why_.empty()) log::warn(cat("gateway.upstream_urls: ", url, ": ", why_));
   if (reply_.has_begun()) reply_.close_after();   // without the last chunk: the client sees that it is not whole
   else if (!reply_.peer().is_gone()) co_await reply_.whole(error_reply(*failed, error_shape_of(request_.kind)));
 }
@@ -81,33 +83,51 @@ asio::awaitable<UpstreamCall::Failure> UpstreamCall::keep_to_rate() {
 
 asio::awaitable<void> UpstreamCall::wait(TimePoint until) { co_await signal_.wait_until(until); }
 
-asio::awaitable<UpstreamCall::Failure> UpstreamCall::pass_on(std::string body) {
-  const auto url = parse_http_url(context_.parts.config->gateway.upstream_urls.at(request_.model));
-  if (!url.ok()) co_return failure("upstream_unreachable", url.error().message);
-  const auto executor = reply_.peer().executor();
-  link_ = std::make_shared<Link>(streams_.make(url.value(), executor), executor);
-  if (auto failed = co_await send(url.value(), std::move(body))) co_return failed;
-  if (auto failed = co_await receive_head()) co_return failed;
-  co_return co_await receive_body();
+asio::awaitable<UpstreamCall::Failure> UpstreamCall::pass_on() {
+  const auto parsed = parse_http_url(context_.parts.config->gateway.upstream_urls.at(request_.model));
+  if (!parsed.ok()) co_return failure("upstream_unreachable", parsed.error().message);
+  const HttpUrl& url = parsed.value();
+  auto stream = pool_.take(url);
+  const bool has_waited = stream != nullptr;
+  if (!has_waited) stream = pool_.make(url);
+  auto failed = co_await ask(url, std::move(stream), has_waited);
+  if (failed && has_waited && may_ask_again()) {
+    why_.clear();
+    stream = pool_.make(url);
+    failed = co_await ask(url, std::move(stream), false);
+  }
+  if (!failed) failed = co_await receive_body();
+  if (!failed && received_.keeps_alive()) {
+    pool_.keep(url, std::move(link_->stream));
+    link_.reset();
+  }
+  co_return failed;
 }
 
-asio::awaitable<UpstreamCall::Failure> UpstreamCall::send(const HttpUrl& url, std::string body) {
+// Not after a deadline: the server may be at work on it.
+bool UpstreamCall::may_ask_again() const {
+  return !received_.has_begun() && !link_->is_timed_out && !interrupted();
+}
+
+asio::awaitable<UpstreamCall::Failure> UpstreamCall::ask(HttpUrl url, Stream stream, bool is_open) {
+  link_ = std::make_shared<Link>(std::move(stream), reply_.peer().executor());
+  auto failed = co_await send(std::move(url), is_open);
+  while (!failed && !received_.has_head()) failed = co_await receive_more(kHeadSecondsMax);
+  co_return failed;
+}
+
+asio::awaitable<UpstreamCall::Failure> UpstreamCall::send(HttpUrl url, bool is_open) {
   if (auto gone = interrupted()) co_return gone;
-  link_->close_after(kOpenSecondsMax);
-  const auto unopened = co_await link_->stream->open(url);
-  if (unopened) co_return failure("upstream_unreachable", unopened.message());
+  if (!is_open) {
+    link_->close_after(kOpenSecondsMax);
+    const auto unopened = co_await link_->stream->open(url);
+    if (unopened) co_return failure("upstream_unreachable", unopened.message());
+  }
   link_->close_after(kSendSecondsMax);
   const auto& key = context_.parts.config->gateway.upstream_key;
-  const auto bytes = upstream_head(request_.head, request_.kind, url, key, body.size()) + body;
-  const auto unsent = co_await link_->stream->write(bytes);
+  const auto head = upstream_head(request_.head, request_.kind, url, key, request_.body.size());
+  const auto unsent = co_await link_->stream->write(head, request_.body);
   if (unsent) co_return failure("upstream_unreachable", unsent.message());
-  co_return interrupted();
-}
-
-asio::awaitable<UpstreamCall::Failure> UpstreamCall::receive_head() {
-  while (!received_.has_head()) {
-    if (auto failed = co_await receive_more(kHeadSecondsMax)) co_return failed;
-  }
   co_return std::nullopt;
 }
 
@@ -156,11 +176,10 @@ UpstreamCall::Failure UpstreamCall::interrupted() const {
 }
 
 // what: the code. The log has the reason, which names the server; the client does not get it.
-ApiError UpstreamCall::failure(const char* what, const std::string& why) const {
+ApiError UpstreamCall::failure(const char* what, const std::string& why) {
   if (auto gone = interrupted()) return std::move(*gone);
   const bool is_late = link_ && link_->is_timed_out;
-  const auto& url = context_.parts.config->gateway.upstream_urls.at(request_.model);
-  log::warn(cat("gateway.upstream_urls: ", url, ": ", is_late ? "no answer in time" : why));
+  why_ = is_late ? "no answer in time" : why;
   ApiError error;
   error.status = is_late ? 504 : 502;
   error.code = is_late ? "upstream_timeout" : what;

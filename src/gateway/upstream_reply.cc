@@ -29,6 +29,7 @@ UpstreamReply::UpstreamReply() : parser_(std::make_unique<Parser>()) {}
 UpstreamReply::~UpstreamReply() = default;
 
 bool UpstreamReply::push(std::string_view bytes) {
+  has_begun_ = has_begun_ || !bytes.empty();
   unread_ += bytes;
   std::array<char, 16384> piece;
   while (!unread_.empty() && !is_done()) {
@@ -47,6 +48,8 @@ bool UpstreamReply::push(std::string_view bytes) {
 }
 
 bool UpstreamReply::finish() {
+  // Before the first byte the parser would take the end for that of a reply without a head.
+  if (!parser_->reply.got_some()) return false;
   boost::system::error_code failed;
   if (!is_done()) parser_->reply.put_eof(failed);
   return !failed && is_done();
@@ -60,4 +63,5 @@ std::string UpstreamReply::header(const char* name) const {
 }
 std::string UpstreamReply::take_body() { return std::exchange(body_, {}); }
 bool UpstreamReply::is_done() const { return parser_->reply.is_done(); }
+bool UpstreamReply::keeps_alive() const { return is_done() && unread_.empty() && parser_->reply.keep_alive(); }
 }  // namespace corisco::gateway

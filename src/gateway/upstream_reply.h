@@ -18,15 +18,19 @@ class UpstreamReply {
   // The server has closed. False: the reply is not whole.
   bool finish();
 
+  bool has_begun() const { return has_begun_; }   // a byte came
   bool has_head() const;                 // of the final reply: interim ones are passed over
   int status() const;                    // from here on: after has_head()
   std::string header(const char* name) const;   // empty: it has none
   std::string take_body();               // what came since the last time
   bool is_done() const;
+  // It is done, and its server waits for the next request on the same connection.
+  bool keeps_alive() const;
 
  private:
   struct Parser;
   std::unique_ptr<Parser> parser_;
   std::string unread_, body_;
+  bool has_begun_ = false;
 };
 }  // namespace corisco::gateway

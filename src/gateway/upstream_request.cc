@@ -51,8 +51,7 @@ const char* upstream_path(RouteKind kind) {
 std::string upstream_head(const Head& head, RouteKind kind, const HttpUrl& url, const std::string& key,
                           std::size_t body_bytes) {
   auto text = cat("POST ", url.path, upstream_path(kind), query_of(head.target), " HTTP/1.1\r\nHost: ",
-                  url.authority(), "\r\nConnection: close\r\nAccept-Encoding: identity\r\nContent-Length: ",
-                  body_bytes, "\r\n");
+                  url.authority(), "\r\nAccept-Encoding: identity\r\nContent-Length: ", body_bytes, "\r\n");
   const auto hop = connection_fields(head);
   for (const auto& field : head.fields) {
     const bool stays = std::find(kKept.begin(), kKept.end(), field.name) != kKept.end() ||

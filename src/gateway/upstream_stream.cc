@@ -1,11 +1,15 @@
 #include "gateway/upstream_stream.h"
 
+#include <sys/socket.h>
+
+#include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <cerrno>
 #include <utility>
 
 #include "corisco/base/assert.h"
@@ -36,13 +40,20 @@ void close_socket(tcp::socket& socket) {
   socket.close(ignored);
 }
 
+// A closed one's descriptor is none, and no other error means that nothing has come.
+bool is_quiet(tcp::socket& socket) {
+  char byte = 0;
+  return ::recv(socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
+
 class PlainStream final : public UpstreamStream {
  public:
   explicit PlainStream(const asio::any_io_executor& executor) : socket_(executor) {}
 
   asio::awaitable<error_code> open(const HttpUrl& url) override { return connect(socket_, url); }
-  asio::awaitable<error_code> write(const std::string& bytes) override {
-    auto [failed, size] = co_await asio::async_write(socket_, asio::buffer(bytes), kTuple);
+  asio::awaitable<error_code> write(const std::string& head, const std::string& body) override {
+    const std::array<asio::const_buffer, 2> both = {asio::buffer(head), asio::buffer(body)};
+    auto [failed, size] = co_await asio::async_write(socket_, both, kTuple);
     co_return failed;
   }
   asio::awaitable<error_code> read_some(asio::mutable_buffer into, std::size_t& size) override {
@@ -50,6 +61,7 @@ class PlainStream final : public UpstreamStream {
     size = num_read;
     co_return failed;
   }
+  bool is_quiet() override { return gateway::is_quiet(socket_); }
   void close() override { close_socket(socket_); }
 
  private:
@@ -74,8 +86,9 @@ class TlsStream final : public UpstreamStream {
     auto [failed] = co_await stream_.async_handshake(asio::ssl::stream_base::client, kTuple);
     co_return failed;
   }
-  asio::awaitable<error_code> write(const std::string& bytes) override {
-    auto [failed, size] = co_await asio::async_write(stream_, asio::buffer(bytes), kTuple);
+  asio::awaitable<error_code> write(const std::string& head, const std::string& body) override {
+    const std::array<asio::const_buffer, 2> both = {asio::buffer(head), asio::buffer(body)};
+    auto [failed, size] = co_await asio::async_write(stream_, both, kTuple);
     co_return failed;
   }
   asio::awaitable<error_code> read_some(asio::mutable_buffer into, std::size_t& size) override {
@@ -83,6 +96,8 @@ class TlsStream final : public UpstreamStream {
     size = num_read;
     co_return failed;
   }
+  // A late session ticket breaks the quiet too, which costs a handshake and no more.
+  bool is_quiet() override { return gateway::is_quiet(stream_.next_layer()); }
   // Without a goodbye: the server sees its reader gone as that of a plain connection.
   void close() override { close_socket(stream_.next_layer()); }
 

@@ -16,10 +16,14 @@ class UpstreamStream {
   virtual ~UpstreamStream() = default;
   // Finds the address, connects, shakes hands. Looking a name up cannot be cut short by close.
   virtual boost::asio::awaitable<boost::system::error_code> open(const HttpUrl& url) = 0;
-  virtual boost::asio::awaitable<boost::system::error_code> write(const std::string& bytes) = 0;
+  // One after the other; both outlive the call.
+  virtual boost::asio::awaitable<boost::system::error_code> write(const std::string& head,
+                                                                  const std::string& body) = 0;
   // At least one byte, unless it fails; asio::error::eof at the end.
   virtual boost::asio::awaitable<boost::system::error_code> read_some(boost::asio::mutable_buffer into,
                                                                       std::size_t& size) = 0;
+  // Of an open one with nothing under way: its server has neither closed it nor sent anything.
+  virtual bool is_quiet() = 0;
   // What is under way ends with an error.
   virtual void close() = 0;
 };

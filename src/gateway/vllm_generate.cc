@@ -112,10 +112,10 @@ std::string VllmGenerateReply::whole(const std::vector<ChoiceStream>& choices,
 }
 }  // namespace
 
-OrApiError<ChatRequest> parse_vllm_generate(std::string_view body, const ChatLimits& limits) {
-  auto parsed = parse_json_object(body);
-  if (auto* error = std::get_if<ApiError>(&parsed)) return std::move(*error);
-  JsonFields fields(std::get<Json>(parsed));
+OrApiError<ChatRequest> parse_vllm_generate(const RequestBody& body, const ChatLimits& limits) {
+  const auto parsed = body.json();
+  if (const auto* error = std::get_if<ApiError>(parsed.get())) return *error;
+  JsonFields fields(std::get<Json>(*parsed));
   ChatRequest request;
   read_model(fields, request);
   read_own_id(fields, "request_id", request);

@@ -3,11 +3,11 @@
 #pragma once
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "gateway/api_error.h"
 #include "gateway/chat_reply.h"
 #include "gateway/chat_request.h"
+#include "gateway/request_body.h"
 #include "gateway/routes.h"
 
 namespace corisco::gateway {
@@ -18,7 +18,7 @@ class WireFormat {
  public:
   virtual ~WireFormat() = default;
   // Pure; large bodies are read on the text thread.
-  virtual OrApiError<ChatRequest> parse(std::string_view body, const ChatLimits& limits) const = 0;
+  virtual OrApiError<ChatRequest> parse(const RequestBody& body, const ChatLimits& limits) const = 0;
   virtual std::unique_ptr<ChatReply> start_reply(ReplyOrigin origin, const ChatRequest& request) const = 0;
   virtual ErrorShape error_shape() const = 0;
   // In the words by which the format's agents know to compact their history.

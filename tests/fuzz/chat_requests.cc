@@ -74,7 +74,7 @@ void check_printed_again(std::string_view body, const Parsed& parsed, const Wire
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace corisco::gateway;
-  const auto body = corisco::fuzz::Input(data, size).rest(8192);
+  const std::string body(corisco::fuzz::Input(data, size).rest(8192));
   for (int kind = 0; kind <= static_cast<int>(RouteKind::unknown); ++kind) {
     const auto* format = wire_format_of(static_cast<RouteKind>(kind));
     if (format == nullptr) continue;

@@ -39,7 +39,7 @@ std::vector<Template> load_all() {
 // As a chat completion would bring it, or else the raw text where messages, tools or arguments belong.
 text::ChatInput input_of(std::string_view body, std::size_t raw) {
   text::ChatInput input;
-  const auto parsed = parse_openai_chat(body, ChatLimits{});
+  const auto parsed = parse_openai_chat(std::string(body), ChatLimits{});
   if (const auto* request = std::get_if<ChatRequest>(&parsed)) {
     input.messages_json = request->messages_json;
     input.tools_json = request->tools_json;

@@ -298,12 +298,39 @@ TEST_F(ChatServerTest, ErrorsAreShapedAndNameTheField) {
   EXPECT_NE(reply.body.find("/v1/chat/completions"), std::string::npos);
 }
 
-TEST_F(ChatServerTest, AFullQueueSaysLater) {
+TEST_F(ChatServerTest, AFullQueueSaysLaterInEachShapeAndTheRestAnswers) {
   start();
   on_io([this] { return generator.is_full = true; });
   const auto reply = chat(hi());
   EXPECT_EQ(reply.status, 429);
-  EXPECT_NE(reply.head.find("Retry-After: "), std::string::npos);
+  EXPECT_NE(reply.head.find("Retry-After: 1\r\n"), std::string::npos);
+  EXPECT_EQ(parse_json(reply.body)["error"]["type"], "rate_limit_error");
+  const auto anthropics = ask(post("/v1/messages", json_text(hi({{"max_tokens", 5}}))));
+  EXPECT_EQ(anthropics.status, 429);
+  EXPECT_EQ(parse_json(anthropics.body)["type"], "error");
+  EXPECT_EQ(ask(post("/v1/responses", R"({"input":"hi"})")).status, 429);
+  for (const char* path : {"/healthz", "/readyz", "/metrics", "/admin/state", "/v1/models"})
+    EXPECT_EQ(ask(get(path)).status, 200) << path;
+}
+
+TEST_F(ChatServerTest, TheRecordIsTheSameStreamedOrNot) {
+  start();
+  chat(hi(), open_attempt(1));
+  chat(hi({{"stream", true}, {"logprobs", true}, {"top_logprobs", 2}}), open_attempt(2));
+  const auto calls = on_io([this] { return sink.calls; });
+  ASSERT_EQ(calls.size(), 2U);
+  EXPECT_EQ(calls[0].reply_text, calls[1].reply_text);
+  EXPECT_EQ(calls[0].finish, calls[1].finish);
+  ASSERT_EQ(calls[0].tokens.size(), 6U);
+  ASSERT_EQ(calls[1].tokens.size(), 6U);
+  for (std::size_t i = 0; i < 6; ++i) {
+    const auto &whole = calls[0].tokens[i], &streamed = calls[1].tokens[i];
+    EXPECT_EQ(whole.id, streamed.id) << i;
+    EXPECT_EQ(streamed.sampled_logprob, -0.5F) << i;
+    EXPECT_EQ(whole.sampled_logprob, streamed.sampled_logprob) << i;
+    EXPECT_EQ(whole.drawn_logprob, streamed.drawn_logprob) << i;
+    EXPECT_EQ(whole.policy_version, streamed.policy_version) << i;
+  }
 }
 
 TEST_F(ChatServerTest, AFailedRecordFailsTheRequest) {
@@ -342,6 +369,35 @@ TEST_F(ChatServerTest, ALargeBodyGoesThroughTheWorker) {
   const auto reply = chat({{"messages", {{{"role", "user"}, {"content", long_text}}}}});
   ASSERT_EQ(reply.status, 200);
   EXPECT_EQ(parse_json(reply.body)["usage"]["prompt_tokens"], 100018);
+}
+
+TEST_F(ChatServerTest, ALongReplyGoesThroughTheWorkerToo) {
+  config.sampling.max_tokens = 50000;
+  start();
+  generator.context = 200000;
+  generator.is_manual = true;
+  const std::string prompt(20000, 'x'), text(40000, 'y');
+  for (const bool is_stream : {false, true}) {
+    const RequestId sequence{is_stream ? 2U : 1U};
+    RawClient client(port);
+    auto request = hi({{"return_token_ids", true}, {"stream", is_stream}});
+    request["messages"][0]["content"] = prompt;
+    client.send(post("/v1/chat/completions", json_text(request)));
+    ASSERT_TRUE(eventually([&] { return generator.requests.size() == sequence.value; }));
+    on_io([&] {
+      std::vector<TokenId> ids(text.begin(), text.end());
+      ids.push_back(kEnd);
+      generator.give(sequence, std::move(ids), FinishReason::stop);
+      return 0;
+    });
+    const auto reply = client.read_reply();
+    EXPECT_TRUE(reply.is_whole);
+    const auto body = is_stream ? events(reply.body).front() : parse_json(reply.body);
+    EXPECT_EQ(body["prompt_token_ids"].size(), 20018U);
+    if (!is_stream) {
+      EXPECT_EQ(body["choices"][0]["message"]["content"], text);
+    }
+  }
 }
 }  // namespace
 }  // namespace corisco::gateway::fakes

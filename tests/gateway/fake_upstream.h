@@ -1,5 +1,6 @@
-// Another model's server on loopback, for the gateway's tests: one connection at a time, plain or TLS, each with
-// one request that a function of the test answers byte by byte. Its own thread.
+// Another model's server on loopback, for the gateway's tests: one connection at a time, plain or TLS. A function of
+// the test answers each request byte by byte; its connection is closed then, unless the test keeps it for the next
+// request. Its own thread.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -12,7 +13,7 @@
 namespace corisco::gateway::fakes {
 class FakeUpstream {
  public:
-  // One accepted connection.
+  // One request on an accepted connection.
   class Visit {
    public:
     Visit(int socket, SSL* session) : socket_(socket), session_(session) {}
@@ -27,10 +28,13 @@ class FakeUpstream {
       return size > 0 ? std::string(chunk, static_cast<std::size_t>(size)) : std::string();
     }
     bool is_left_by_client() { return receive().empty(); }   // waits until it is
+    void keep_open() { is_kept_ = true; }
+    bool is_kept() const { return is_kept_; }
 
    private:
     int socket_;
     SSL* session_;
+    bool is_kept_ = false;
   };
   using Answer = std::function<void(Visit&)>;
 
@@ -52,7 +56,11 @@ class FakeUpstream {
     thread_ = std::thread([this] { serve(); });
   }
   ~FakeUpstream() {
-    is_ended_ = true;
+    {
+      const std::lock_guard lock(mutex_);
+      is_ended_ = true;
+      if (open_ >= 0) ::shutdown(open_, SHUT_RDWR);   // one that waits for its next request
+    }
     ::shutdown(listener_, SHUT_RDWR);
     thread_.join();
     ::close(listener_);
@@ -62,27 +70,40 @@ class FakeUpstream {
     const std::lock_guard lock(mutex_);
     return requests_;
   }
+  int num_connections() const { return num_connections_; }
 
  private:
   void serve() {
-    while (!is_ended_) {
+    for (;;) {
       const int socket = ::accept(listener_, nullptr, nullptr);
       if (socket < 0) return;
+      ++num_connections_;
+      note_open(socket);
       std::unique_ptr<SSL, OpenSslFreed> session;
       if (context_) {
         session.reset(SSL_new(context_.get()));
         SSL_set_fd(session.get(), socket);
       }
-      if (!session || SSL_accept(session.get()) == 1) visit(socket, session.get());
+      if (!session || SSL_accept(session.get()) == 1) {
+        while (visit(socket, session.get())) {
+        }
+      }
+      note_open(-1);
       ::close(socket);
     }
   }
-  void visit(int socket, SSL* session) {
+  void note_open(int socket) {
+    const std::lock_guard lock(mutex_);
+    open_ = socket;
+    if (is_ended_ && socket >= 0) ::shutdown(socket, SHUT_RDWR);
+  }
+  // Whether the connection is kept.
+  bool visit(int socket, SSL* session) {
     Visit visit(socket, session);
     std::string request;
     while (!is_whole(request)) {
       const auto more = visit.receive();
-      if (more.empty()) return;
+      if (more.empty()) return false;
       request += more;
     }
     {
@@ -90,6 +111,7 @@ class FakeUpstream {
       requests_.push_back(request);
     }
     answer_(visit);
+    return visit.is_kept();
   }
   static bool is_whole(const std::string& request) {
     const auto end = request.find("\r\n\r\n");
@@ -102,8 +124,10 @@ class FakeUpstream {
   int listener_;
   std::uint16_t port_ = 0;
   std::unique_ptr<SSL_CTX, OpenSslFreed> context_;
-  std::atomic<bool> is_ended_ = false;
-  mutable std::mutex mutex_;
+  std::atomic<int> num_connections_ = 0;
+  mutable std::mutex mutex_;             // of what follows
+  bool is_ended_ = false;
+  int open_ = -1;                        // the accepted connection
   std::vector<std::string> requests_;
   std::thread thread_;
 };

@@ -73,6 +73,22 @@ TEST_F(HttpServerTest, AdminRoutes) {
   EXPECT_EQ(ask(post("/admin/pause", "", open_attempt(1))).status, 403);
 }
 
+// Longer than what the io thread parses itself.
+TEST_F(HttpServerTest, LongBodiesAreReadByEveryRoute) {
+  start();
+  const std::string text(100000, 'x');
+  const auto opened = ask(post("/admin/rollouts", cat(R"({"task":{"text":")", text, R"("}})")));
+  EXPECT_EQ(opened.status, 201);
+  EXPECT_EQ(parse_json(opened.body)["task"]["text"], text);
+  const auto key = open_attempt(9);
+  const auto begun = cat(R"({"event_type":"reward","more":")", text, "\"");
+  EXPECT_EQ(ask(post("/rollout/9/attempt/1/events", begun, key)).status, 400);
+  EXPECT_EQ(ask(post("/rollout/9/attempt/1/events", begun + R"(,"data":{"value":0.5}})", key)).status, 200);
+  EXPECT_DOUBLE_EQ(on_io([this] { return rollouts.rewards.at({RolloutId{9}, 1}).first; }), 0.5);
+  EXPECT_EQ(ask(post("/proxy/pause", cat(R"({"more":")", text, R"("})"))).status, 200);
+  EXPECT_TRUE(on_io([this] { return is_paused; }));
+}
+
 TEST_F(HttpServerTest, RewardsAreNumbersOrBooleansOnceOnly) {
   start();
   const auto key = open_attempt(9);

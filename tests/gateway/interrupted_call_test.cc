@@ -140,6 +140,22 @@ TEST_F(InterruptedCallTest, AClosedGateIsToldAsUnavailable) {
   EXPECT_NE(reply.head.find("Retry-After: "), std::string::npos);
 }
 
+// A sign of life spends the status: a body that ended well would pass for the reply.
+TEST_F(InterruptedCallTest, AFailureAfterALongHoldClosesAWholeReply) {
+  silent_hold = std::chrono::milliseconds(50);
+  start();
+  on_io([this] { gate.shut(); return 0; });
+  RawClient client(port);
+  client.send(post("/v1/chat/completions", json_text(hi())));
+  ASSERT_TRUE(client.wait_for("1\r\n \r\n"));
+  on_io([this] { gate.close(); return 0; });
+  const auto reply = client.read_reply();
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_FALSE(reply.is_whole);
+  EXPECT_EQ(reply.body.find_first_not_of(' '), std::string::npos) << reply.body;
+  EXPECT_TRUE(client.is_closed_by_peer());
+}
+
 TEST_F(InterruptedCallTest, ClosingAnAttemptEndsItsCallsAndItsKey) {
   start();
   generator.is_manual = true;

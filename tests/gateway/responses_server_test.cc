@@ -518,6 +518,28 @@ TEST_F(ResponsesServerTest, ALongHoldShowsSignsOfLife) {
   EXPECT_EQ(without_ids(parse_json(unstreamed.read_reply().body)["output"]), json::array({message_item("hello")}));
 }
 
+// Longer than what the io thread writes itself: its end and the response's are made elsewhere.
+TEST_F(ResponsesServerTest, ALongReplysEventsRepeatAllOfIt) {
+  config.sampling.max_tokens = 50000;
+  start();
+  generator.is_manual = true;
+  RawClient client(port);
+  client.send(post("/v1/responses", json_text(ask_hi({{"stream", true}}))));
+  ASSERT_TRUE(eventually([this] { return generator.requests.size() == 1; }));
+  const std::string text(40000, 'y');
+  on_io([&] {
+    std::vector<TokenId> ids(text.begin(), text.end());
+    ids.push_back(kEnd);
+    generator.give(RequestId{1}, std::move(ids), FinishReason::stop);
+    return 0;
+  });
+  const auto list = events_of(client.read_reply().body);
+  const auto output = output_of(list);   // which compares what each done repeats
+  EXPECT_EQ(output[0]["content"][0]["text"], text);
+  EXPECT_EQ(list.back()["type"], "response.completed");
+  EXPECT_EQ(list.back()["response"]["output"][0]["content"][0]["text"], text);
+}
+
 TEST_F(ResponsesServerTest, AFailureAfterALongHoldIsToldInTheStream) {
   silent_hold = std::chrono::milliseconds(50);
   start();

@@ -77,6 +77,16 @@ TEST_F(ToolReplyTest, CallsAreTheSameStreamedOrNot) {
   for (std::size_t i = 0; i < calls[0].tokens.size(); ++i) EXPECT_EQ(calls[0].tokens[i].id, calls[1].tokens.at(i).id);
 }
 
+TEST_F(ToolReplyTest, ACallOfAToolThatWasNotOfferedIsPassedOn) {
+  start();
+  generator.reply = "<tool_call>\n{\"name\": \"rm\", \"arguments\": {\"path\": \"a\"}}\n</tool_call>";
+  const auto choice = whole(with_tools());
+  ASSERT_EQ(choice["message"]["tool_calls"].size(), 1U);
+  EXPECT_EQ(choice["message"]["tool_calls"][0]["function"]["name"], "rm");
+  EXPECT_EQ(choice["finish_reason"], "tool_calls");
+  EXPECT_EQ(without_ids(streamed(with_tools())), without_ids(choice));
+}
+
 TEST_F(ToolReplyTest, ACallAloneHasNoContent) {
   start();
   generator.reply = kCall;

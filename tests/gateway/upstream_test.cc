@@ -1,30 +1,10 @@
 // Names that another server replies to: bytes there, bytes back, and nothing of the client's keys.
-#include "gateway/fake_upstream.h"
-#include "gateway/server_fixture.h"
+#include "gateway/upstream_fixture.h"
 #include "support/temporary_folder.h"
 
 namespace corisco::gateway::fakes {
 namespace {
 using nlohmann::json;
-
-std::string whole_reply(const std::string& body, const char* status = "200 OK") {
-  return cat("HTTP/1.1 ", status, "\r\nContent-Type: application/json\r\nRetry-After: 7\r\nSet-Cookie: a=b\r\n",
-             "Content-Length: ", body.size(), "\r\n\r\n", body);
-}
-
-struct UpstreamTest : ServerTest {
-  void pass_on_to(std::uint16_t upstream_port) {
-    config.gateway.upstream_urls = {{"judge", cat("http://127.0.0.1:", upstream_port, "/api/v1")}};
-    config.gateway.upstream_key = "sk-theirs";
-    start();
-  }
-  static std::string body_for(const std::string& model) {
-    return cat(R"({ "model" : ")", model, R"(", "messages":[{"role":"user","content":"hi"}], "x":1.50 })");
-  }
-  double count(const char* result) {
-    return metrics.counter("corisco_gateway_upstream_calls_total", {"judge", result}).value();
-  }
-};
 
 TEST_F(UpstreamTest, TheBodyGoesThereByteForByteAndTheReplyComesBack) {
   FakeUpstream upstream([](auto& visit) { visit.send(whole_reply(R"({"answer": 42})")); });
@@ -191,6 +171,17 @@ struct TlsUpstreamTest : UpstreamTest {
 TEST_F(TlsUpstreamTest, ATrustedCertificateOfThatName) {
   FakeUpstream upstream([](auto& visit) { visit.send(whole_reply("{}")); }, certificate, key);
   EXPECT_EQ(status_by("localhost", upstream.port()), 200);
+}
+
+TEST_F(TlsUpstreamTest, RequestsShareAHandshake) {
+  FakeUpstream upstream([](auto& visit) {
+    visit.keep_open();
+    visit.send(whole_reply("{}"));
+  }, certificate, key);
+  EXPECT_EQ(status_by("localhost", upstream.port()), 200);
+  EXPECT_EQ(ask(post("/v1/chat/completions", body_for("judge"))).status, 200);
+  EXPECT_EQ(upstream.requests().size(), 2U);
+  EXPECT_EQ(upstream.num_connections(), 1);
 }
 
 TEST_F(TlsUpstreamTest, ACertificateOfAnotherNameIsRefused) {

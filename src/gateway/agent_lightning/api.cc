@@ -100,7 +100,7 @@ OrApiError<Caller> Api::call_attempt(const LightningPath& path) {
 }
 
 asio::awaitable<Reply> Api::answer(Route route, Caller caller, std::string method, std::string target,
-                                   std::string body, std::string server_url) {
+                                   RequestBody body, std::string server_url) {
   auto found = co_await find_answer(route, caller, method, target, std::move(body), server_url);
   if (auto* reply = std::get_if<Reply>(&found)) co_return std::move(*reply);
   const auto& error = std::get<ApiError>(found);
@@ -110,8 +110,12 @@ asio::awaitable<Reply> Api::answer(Route route, Caller caller, std::string metho
 
 asio::awaitable<OrApiError<Reply>> Api::find_answer(const Route& route, const Caller& caller,
                                                     const std::string& method, const std::string& target,
-                                                    std::string body, const std::string& server_url) {
+                                                    RequestBody body, const std::string& server_url) {
   const auto& path = *route.lightning;
+  if (route.kind != RouteKind::lightning_rollouts) {   // whose body is a list, which create parses
+    auto parsed = co_await parse_if_long(context_.worker, std::move(body));
+    body = std::move(parsed);
+  }
   switch (route.kind) {
     case RouteKind::lightning_rollouts:
       if (method == "POST") co_return co_await create(std::move(body));

@@ -13,6 +13,7 @@
 #include "gateway/auth.h"
 #include "gateway/call_context.h"
 #include "gateway/reply_writer.h"
+#include "gateway/request_body.h"
 
 namespace corisco::gateway::lightning {
 class Api {
@@ -24,7 +25,7 @@ class Api {
   OrApiError<Caller> identify(const Route& route, const std::string& key, bool is_loopback);
   // Of its own routes. server_url: as the client reached us.
   boost::asio::awaitable<Reply> answer(Route route, Caller caller, std::string method, std::string target,
-                                       std::string body, std::string server_url);
+                                       RequestBody body, std::string server_url);
 
  private:
   struct NewRollout {
@@ -40,7 +41,7 @@ class Api {
   OrApiError<Caller> call_attempt(const LightningPath& path);
   boost::asio::awaitable<OrApiError<Reply>> find_answer(const Route& route, const Caller& caller,
                                                         const std::string& method, const std::string& target,
-                                                        std::string body, const std::string& server_url);
+                                                        RequestBody body, const std::string& server_url);
 
   // api_rollouts.cc
   // What a reply shows of a rollout, copied, so that it can be made on another thread.
@@ -53,27 +54,27 @@ class Api {
   enum class Wrapping : std::uint8_t { list, detail, bare };
   Listed listed_of(RolloutStatus status) const;
   boost::asio::awaitable<Reply> show(int http_status, Wrapping wrapping, std::vector<Listed> listed) const;
-  boost::asio::awaitable<OrApiError<Reply>> create(std::string body);
+  boost::asio::awaitable<OrApiError<Reply>> create(RequestBody body);
   static OrApiError<NewRollouts> read_new(const std::string& body);
   static OrApiError<NewRollout> read_new_one(const Json& item);
   OrApiError<Listed> open(NewRollout wanted);
   boost::asio::awaitable<OrApiError<Reply>> list(std::string target) const;
   boost::asio::awaitable<OrApiError<Reply>> list_terminal(std::string target) const;
   boost::asio::awaitable<OrApiError<Reply>> show_one(std::string name) const;
-  boost::asio::awaitable<OrApiError<Reply>> patch(std::string name, std::string body);
-  static OrApiError<Patch> read_patch(const std::string& body);
+  boost::asio::awaitable<OrApiError<Reply>> patch(std::string name, RequestBody body);
+  static OrApiError<Patch> read_patch(const RequestBody& body);
   OrApiError<RolloutStatus> apply(const RolloutStatus& status, Patch patch);
   std::optional<ApiError> move(const RolloutStatus& status, const Patch& patch);
   OrApiError<Reply> drop(const std::string& name);
 
   // api_events.cc
-  OrApiError<Reply> post_event(const LightningPath& path, const Caller& caller, const std::string& body);
+  OrApiError<Reply> post_event(const LightningPath& path, const Caller& caller, const RequestBody& body);
   std::optional<ApiError> post_reward(AttemptKey attempt, Json& data);
   boost::asio::awaitable<OrApiError<Reply>> list_events(std::string name, std::string target, std::string server_url);
 
   // api_models.cc
   OrApiError<Reply> models(const std::string& method, const std::string& server_url) const;
-  OrApiError<Reply> pause(RouteKind kind, const std::string& body);
+  OrApiError<Reply> pause(RouteKind kind, const RequestBody& body);
 
   std::optional<RolloutStatus> find(const std::string& name, const std::string& attempt = "0") const;
   // The record of an attempt that gets so many bytes more; null: there is no room.

@@ -68,11 +68,10 @@ std::optional<ApiError> Api::post_reward(AttemptKey attempt, Json& data) {
   return std::nullopt;
 }
 
-OrApiError<Reply> Api::post_event(const LightningPath& path, const Caller& caller, const std::string& body) {
-  auto parsed = parse_json_object(body);
-  if (auto* error = std::get_if<ApiError>(&parsed)) return unprocessable("", error->message);
-  auto& event = std::get<Json>(parsed);
-  JsonFields fields(event);
+OrApiError<Reply> Api::post_event(const LightningPath& path, const Caller& caller, const RequestBody& body) {
+  const auto parsed = body.json();
+  if (const auto* error = std::get_if<ApiError>(parsed.get())) return unprocessable("", error->message);
+  JsonFields fields(std::get<Json>(*parsed));
   const auto type = fields.text("event_type");
   if (fields.problem() || type.empty() || type.size() > kTypeBytesMax)
     return unprocessable("event_type", "'event_type' must be a short text");
@@ -83,7 +82,7 @@ OrApiError<Reply> Api::post_event(const LightningPath& path, const Caller& calle
   const auto attempt = records_.resolve(path.rollout, path.attempt);
   const bool is_open_to_caller = attempt && (caller.attempt || parts_.rollouts->look(*attempt));
   if (!is_open_to_caller) return not_found("there is no such rollout; its attempt is called 0");
-  const auto bytes = body.size();
+  const auto bytes = body.num_bytes();
   if (bytes > kDataBytesMax) return unprocessable("data", cat("an event may have ", kDataBytesMax, " bytes"));
   auto* record = record_for(*attempt, bytes);
   if (record == nullptr || record->events.size() >= kEventsMax) return no_room();

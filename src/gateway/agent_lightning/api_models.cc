@@ -13,11 +13,11 @@ OrApiError<Reply> Api::models(const std::string& method, const std::string& serv
 }
 
 // While paused, requests are held, not refused; inflight is what the engine still works on.
-OrApiError<Reply> Api::pause(RouteKind kind, const std::string& body) {
-  if (kind == RouteKind::lightning_pause && !body.empty()) {
-    auto parsed = parse_json_object(body);
-    if (auto* error = std::get_if<ApiError>(&parsed)) return unprocessable("", error->message);
-    JsonFields fields(std::get<Json>(parsed));
+OrApiError<Reply> Api::pause(RouteKind kind, const RequestBody& body) {
+  if (kind == RouteKind::lightning_pause && body.num_bytes() > 0) {
+    const auto parsed = body.json();
+    if (const auto* error = std::get_if<ApiError>(parsed.get())) return unprocessable("", error->message);
+    JsonFields fields(std::get<Json>(*parsed));
     const auto seconds = fields.integer("retry_after_seconds", 0, 86400).value_or(5);
     const auto reason = fields.text("reason");
     if (fields.problem()) return unprocessable(fields.problem()->param, fields.problem()->message);

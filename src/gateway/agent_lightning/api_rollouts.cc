@@ -97,9 +97,9 @@ OrApiError<Api::Listed> Api::open(NewRollout wanted) {
   return listed_of(std::move(*status));
 }
 
-asio::awaitable<OrApiError<Reply>> Api::create(std::string body) {
-  const auto size = body.size();
-  auto read = [body = std::move(body)] { return read_new(body); };
+asio::awaitable<OrApiError<Reply>> Api::create(RequestBody body) {
+  const auto size = body.num_bytes();
+  auto read = [body = std::move(body)] { return read_new(body.text()); };
   auto wanted = co_await context_.worker.run(size, std::move(read));
   if (auto* error = std::get_if<ApiError>(&wanted)) co_return std::move(*error);
   std::vector<Listed> created;
@@ -111,12 +111,13 @@ asio::awaitable<OrApiError<Reply>> Api::create(std::string body) {
   co_return co_await show(201, Wrapping::list, std::move(created));
 }
 
-OrApiError<Api::Patch> Api::read_patch(const std::string& body) {
-  auto parsed = parse_json_object(body);
-  if (auto* error = std::get_if<ApiError>(&parsed)) return as_unprocessable(std::move(*error));
-  const auto found = std::get<Json>(parsed).find("status");
+OrApiError<Api::Patch> Api::read_patch(const RequestBody& body) {
+  const auto parsed = body.json();
+  if (const auto* error = std::get_if<ApiError>(parsed.get())) return as_unprocessable(*error);
+  const auto& object = std::get<Json>(*parsed);
+  const auto found = object.find("status");
   Patch patch;
-  if (found == std::get<Json>(parsed).end() || found->is_null()) return patch;
+  if (found == object.end() || found->is_null()) return patch;
   if (!found->is_object()) return unprocessable("status", "'status' must be an object");
   JsonFields fields(*found);
   for (const auto& [name, value] : found->items()) {
@@ -175,7 +176,7 @@ OrApiError<RolloutStatus> Api::apply(const RolloutStatus& status, Patch patch) {
   return parts_.rollouts->look(status.attempt).value_or(status);
 }
 
-asio::awaitable<OrApiError<Reply>> Api::patch(std::string name, std::string body) {
+asio::awaitable<OrApiError<Reply>> Api::patch(std::string name, RequestBody body) {
   auto read = read_patch(body);
   if (auto* error = std::get_if<ApiError>(&read)) co_return std::move(*error);
   const auto status = find(name);
