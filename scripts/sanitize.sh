@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests of base and of the engine's parts without torch under address and undefined-behaviour
-# sanitizers, and then under the thread sanitizer. Needs no libtorch.
+# Runs the tests of base and of what in the engine and the model needs no torch (scheduler, caches, sampler, kernels)
+# under address and undefined-behaviour sanitizers, and then under the thread sanitizer. Needs no libtorch.
 # Usage: sanitize.sh [address] [thread]
 source "$(dirname "$0")/common.sh"
 [ $# -gt 0 ] || set -- address thread

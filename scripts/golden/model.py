@@ -4,7 +4,7 @@
 Needs torch, transformers and safetensors; the build and the tests do not. Usage:
     model.py tests/model/golden [FOLDER_OF_SMOLLM2_135M_INSTRUCT]
 Each variant is a tiny random decoder in bfloat16 files, computed in float32: logits of one sequence,
-the log-probability of each next token, and for some the gradients of its mean cross entropy.
+the log-probability of each next token, and the gradients of its mean cross entropy for every parameter.
 """
 import json
 import pathlib
@@ -31,35 +31,42 @@ def rope(kind, **options):
     return dict(rope_parameters=dict(rope_type=kind, rope_theta=100.0, **options))
 
 
-# Architecture, what differs from BASE, and whether gradients are wanted.
-VARIANTS = {
-    "tied": ("Llama", dict(tie_word_embeddings=True), True),
-    "untied_biased": ("Llama", dict(tie_word_embeddings=False, attention_bias=True, mlp_bias=True), True),
-    "one_kv_head": ("Llama", dict(num_key_value_heads=1, tie_word_embeddings=True), False),
-    "linear": ("Llama", rope("linear", factor=4.0), False),
-    "llama3": ("Llama", rope("llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
-                             original_max_position_embeddings=32), False),
-    "yarn": ("Llama", rope("yarn", factor=4.0, beta_fast=4.0, beta_slow=1.0,
-                           original_max_position_embeddings=32), False),
-    "mistral": ("Mistral", dict(sliding_window=None), False),
-    "mistral_window": ("Mistral", dict(sliding_window=7), True),
-    "qwen2": ("Qwen2", dict(tie_word_embeddings=True), True),
-    "qwen2_window": ("Qwen2", dict(use_sliding_window=True, sliding_window=5, max_window_layers=1), True),
-    "qwen3": ("Qwen3", dict(head_dim=16), True),
-    "qwen3_biased": ("Qwen3", dict(head_dim=12, tie_word_embeddings=True, attention_bias=True), True),
-    "qwen3_window": ("Qwen3", dict(head_dim=16, use_sliding_window=True, sliding_window=6,
-                                   layer_types=["sliding_attention", "full_attention"]), False),
-    "qwen3_moe": ("Qwen3Moe", dict(EXPERTS, norm_topk_prob=True, num_hidden_layers=3, mlp_only_layers=[1]), True),
-    "qwen3_moe_sparse_step": ("Qwen3Moe", dict(EXPERTS, norm_topk_prob=False, decoder_sparse_step=2,
-                                               use_sliding_window=True, sliding_window=9), True),
-    "qwen3_next": ("Qwen3Next", dict(HYBRID, **EXPERTS | dict(head_dim=16), norm_topk_prob=True, mlp_only_layers=[1],
-                                     shared_expert_intermediate_size=14), True),
-    "qwen3_5": ("Qwen3_5", dict(HYBRID, tie_word_embeddings=True, linear_conv_kernel_dim=3), True),
-    "qwen3_5_moe": ("Qwen3_5Moe", dict(HYBRID, **EXPERTS | dict(head_dim=16), shared_expert_intermediate_size=14,
-                                       num_hidden_layers=2, layer_types=["linear_attention", "full_attention"]),
-                    True),
-}
+# Of the architectures with recurrent layers, which turn only the front of each head.
 PARTIAL_ROPE = dict(rope_type="default", rope_theta=100.0, partial_rotary_factor=0.5)
+YARN = dict(factor=4.0, beta_fast=4.0, beta_slow=1.0, original_max_position_embeddings=32)
+
+# Architecture, and what differs from BASE.
+VARIANTS = {
+    "tied": ("Llama", dict(tie_word_embeddings=True)),
+    "untied_biased": ("Llama", dict(tie_word_embeddings=False, attention_bias=True, mlp_bias=True)),
+    "one_kv_head": ("Llama", dict(num_key_value_heads=1, tie_word_embeddings=True)),
+    "linear": ("Llama", rope("linear", factor=4.0)),
+    "llama3": ("Llama", rope("llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+                             original_max_position_embeddings=32)),
+    "yarn": ("Llama", rope("yarn", **YARN)),
+    "mistral": ("Mistral", dict(sliding_window=None)),
+    "mistral_window": ("Mistral", dict(sliding_window=7)),
+    "qwen2": ("Qwen2", dict(tie_word_embeddings=True)),
+    "qwen2_window": ("Qwen2", dict(use_sliding_window=True, sliding_window=5, max_window_layers=1)),
+    "qwen3": ("Qwen3", dict(head_dim=16)),
+    "qwen3_biased": ("Qwen3", dict(head_dim=12, tie_word_embeddings=True, attention_bias=True)),
+    "qwen3_window": ("Qwen3", dict(head_dim=16, use_sliding_window=True, sliding_window=6,
+                                   layer_types=["sliding_attention", "full_attention"])),
+    "qwen3_moe": ("Qwen3Moe", dict(EXPERTS, norm_topk_prob=True, num_hidden_layers=3, mlp_only_layers=[1])),
+    "qwen3_moe_sparse_step": ("Qwen3Moe", dict(EXPERTS, norm_topk_prob=False, decoder_sparse_step=2,
+                                               use_sliding_window=True, sliding_window=9)),
+    "qwen3_next": ("Qwen3Next", dict(HYBRID, **EXPERTS | dict(head_dim=16), norm_topk_prob=True, mlp_only_layers=[1],
+                                     shared_expert_intermediate_size=14)),
+    "qwen3_next_yarn": ("Qwen3Next", dict(HYBRID, **EXPERTS | dict(head_dim=16), norm_topk_prob=False,
+                                          shared_expert_intermediate_size=14,
+                                          rope_parameters=PARTIAL_ROPE | YARN | dict(rope_type="yarn"))),
+    "qwen3_5": ("Qwen3_5", dict(HYBRID, tie_word_embeddings=True, linear_conv_kernel_dim=3)),
+    # Positions of three rows, which are equal for text.
+    "qwen3_5_mrope": ("Qwen3_5", dict(HYBRID, attention_bias=True, rope_parameters=PARTIAL_ROPE | dict(
+        mrope_interleaved=True, mrope_section=[2, 1, 1]))),
+    "qwen3_5_moe": ("Qwen3_5Moe", dict(HYBRID, **EXPERTS | dict(head_dim=16), shared_expert_intermediate_size=14,
+                                       num_hidden_layers=2, layer_types=["linear_attention", "full_attention"])),
+}
 
 
 def randomise(model):
@@ -100,7 +107,7 @@ def write_config(model, architecture, folder):
     (folder / "config.json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")
 
 
-def write_variant(folder, architecture, options, with_gradients):
+def write_variant(folder, architecture, options):
     is_hybrid = "linear_num_key_heads" in options
     kind = architecture + ("Text" if architecture.startswith("Qwen3_5") else "") + "Config"
     more = dict(rope_parameters=PARTIAL_ROPE) if is_hybrid else {}
@@ -115,8 +122,7 @@ def write_variant(folder, architecture, options, with_gradients):
     loss.backward()
     expected = {"ids": ids[0].float(), "logits": logits.detach().contiguous(),
                 "logprobs": logprobs.detach(), "loss": loss.detach().reshape(1)}
-    if with_gradients:
-        expected |= named(model, lambda parameter: parameter.grad, "grad.")
+    expected |= named(model, lambda parameter: parameter.grad, "grad.")
     save_file(expected, folder / "expected.safetensors")
     write_config(model, architecture, folder)
     weights = named(model, lambda parameter: parameter.detach().to(torch.bfloat16))
@@ -149,7 +155,7 @@ def write_real(folder, path):
 if __name__ == "__main__":
     torch.set_num_threads(1)
     golden = pathlib.Path(sys.argv[1])
-    for name, (architecture, options, with_gradients) in VARIANTS.items():
-        write_variant(golden / name, architecture, options, with_gradients)
+    for name, (architecture, options) in VARIANTS.items():
+        write_variant(golden / name, architecture, options)
     if len(sys.argv) > 2:
         write_real(sys.argv[2], golden / "smollm2_135m_instruct.json")

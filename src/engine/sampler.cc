@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "corisco/base/random.h"
-#include "corisco/model/decoder.h"
+#include "corisco/model/token_logprob.h"
 #include "engine/candidates.h"
 #include "engine/row_math.h"
 

@@ -10,16 +10,13 @@
 #include "model/linear.h"
 #include "model/parallel.h"
 #include "model/recorded.h"
+#include "model/row_logprob.h"
 
 namespace corisco::model {
 namespace {
 constexpr std::int64_t kChunkRows = 128;  // a multiple of kTileRows
 
 const kernels::Table& float_kernels() { return kernels::table(kernels::Storage::float32); }
-
-float logprob_of(float logit, float inverse_temperature, float log_sum) {
-  return logit * inverse_temperature - log_sum;
-}
 
 at::Tensor chunk_logits(Products& products, const at::Tensor& hidden, const at::Tensor& head,
                         std::int64_t row) {
@@ -103,11 +100,5 @@ at::Tensor cpu_selected_logprobs(const std::shared_ptr<Products>& products, cons
                                   gradients[0]);
             }};
   })[0];
-}
-
-float token_logprob(const float* logits, std::int64_t vocabulary, std::int64_t target, float temperature) {
-  const float inverse_temperature = 1.0F / temperature;
-  const float log_sum = float_kernels().log_sum_exp(logits, vocabulary, inverse_temperature);
-  return logprob_of(logits[target], inverse_temperature, log_sum);
 }
 }  // namespace corisco::model

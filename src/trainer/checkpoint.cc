@@ -77,13 +77,13 @@ Result<TrainerState> from_text(const std::string& text, const std::string& folde
   }
 }
 
-// model.safetensors, or the shards of a large model.
+// model.safetensors, or the files of the model's folder by whatever names they have there.
 std::vector<std::string> weight_files(const std::string& folder) {
   std::vector<std::string> paths;
   std::error_code problem;
   for (fs::directory_iterator it(folder, problem), end; !problem && it != end; it.increment(problem)) {
     const std::string name = it->path().filename().string();
-    if (starts_with(name, "model") && ends_with(name, ".safetensors")) paths.push_back(it->path().string());
+    if (name != kOptimizerFile && ends_with(name, ".safetensors")) paths.push_back(it->path().string());
   }
   return paths;
 }

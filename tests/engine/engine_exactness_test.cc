@@ -104,7 +104,7 @@ TEST(EngineExactness, ByTheFakeDecoder) {
 }
 
 // The same bytes per token: 4 layers x keys and values x 8 heads of 64 floats.
-std::unique_ptr<model::Decoder> tiny_decoder() {
+model::DecoderConfig tiny_config() {
   model::DecoderConfig config;
   config.hidden_size = 64;
   config.intermediate_size = 96;
@@ -115,6 +115,22 @@ std::unique_ptr<model::Decoder> tiny_decoder() {
   config.vocab_size = 300;
   config.max_position = 200;
   config.tie_embeddings = true;
+  return config;
+}
+
+std::unique_ptr<model::Decoder> tiny_decoder() { return model::Decoder::random(tiny_config(), "float32", true, 7); }
+
+// The same with experts in three layers and windows in two.
+std::unique_ptr<model::Decoder> expert_decoder() {
+  model::DecoderConfig config = tiny_config();
+  config.norms_heads = true;
+  config.num_experts = 6;
+  config.experts_per_token = 2;
+  config.expert_intermediate_size = 40;
+  config.expert_layers = {true, false, true, true};
+  config.normalises_expert_weights = true;
+  config.sliding_window = 21;
+  config.sliding_layers = {false, true, true, false};
   return model::Decoder::random(config, "float32", true, 7);
 }
 
@@ -124,18 +140,15 @@ TEST(EngineExactness, ByARealDecoder) {
   expect_same_in_every_setting(*decoder);
 }
 
+TEST(EngineExactness, ByADecoderWithExpertsAndWindows) {
+  const auto decoder = expert_decoder();
+  ASSERT_EQ(decoder->kv_bytes_per_token(), 1 << 14);
+  expect_same_in_every_setting(*decoder);
+}
+
 // Three layers with a state and one with keys and values: 4096 bytes per token and 16,896 of state.
 std::unique_ptr<model::Decoder> hybrid_decoder() {
-  model::DecoderConfig config;
-  config.hidden_size = 64;
-  config.intermediate_size = 96;
-  config.num_layers = 4;
-  config.num_heads = 16;
-  config.num_kv_heads = 8;
-  config.head_dim = 64;
-  config.vocab_size = 300;
-  config.max_position = 200;
-  config.tie_embeddings = true;
+  model::DecoderConfig config = tiny_config();
   config.norms_heads = config.norms_from_one = config.gates_attention = true;
   config.rope.partial_factor = 0.25;
   config.delta = {.num_key_heads = 2, .num_value_heads = 4, .key_dim = 16, .value_dim = 16, .kernel = 4};
@@ -177,6 +190,7 @@ void expect_recorded_logprobs(model::Decoder* decoder) {
 
 TEST(EngineExactness, TheForwardOfTrainingGivesTheRecordedLogprobs) {
   expect_recorded_logprobs(tiny_decoder().get());
+  expect_recorded_logprobs(expert_decoder().get());
   expect_recorded_logprobs(hybrid_decoder().get());
 }
 }  // namespace

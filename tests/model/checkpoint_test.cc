@@ -79,9 +79,14 @@ TEST(Safetensors, ShardsAndTheirIndexComeBack) {
   const support::TemporaryFolder folder;
   const Values a({1, 2, 3, 4}), b({5, 6}), c({7});
   const std::vector<hf::StoredTensor> tensors{a.named("a", {2, 2}), b.named("b", {2}), c.named("c", {1})};
-  ASSERT_TRUE(hf::write_checkpoint(folder.path(), tensors, 16).ok());
+  const hf::ShardOf shard_of{{"a", "model-00001-of-00002.safetensors"},
+                             {"b", "model-00002-of-00002.safetensors"},
+                             {"c", "model-00002-of-00002.safetensors"},
+                             {"left out", "model-00002-of-00002.safetensors"}};
+  ASSERT_TRUE(hf::write_checkpoint(folder.path(), tensors, shard_of).ok());
   EXPECT_TRUE(fs::exists(folder.path() + "/model-00001-of-00002.safetensors"));
   EXPECT_FALSE(fs::exists(folder.path() + "/model.safetensors"));
+  EXPECT_EQ(hf::read_index(folder.path()).value().size(), 3U);
   const auto checkpoint = hf::open_checkpoint(folder.path()).value();
   ASSERT_EQ(checkpoint.tensors.size(), 3U);
   EXPECT_EQ(checkpoint.tensors[0].name, "a");
@@ -222,6 +227,25 @@ TEST(Export, ComesBackWithNamesValuesAndType) {
       }
     }
   }
+}
+
+// Every third tensor in the second of two files, and so it is after the export, in another type.
+TEST(Export, ComesBackInTheFilesOfItsSource) {
+  const support::TemporaryFolder folder, exported;
+  copy_variant("qwen2", folder.path());
+  fs::remove(folder.path() + "/model.safetensors");
+  const auto original = hf::open_checkpoint(testing::golden_folder("qwen2")).value();
+  hf::ShardOf shard_of;
+  for (std::size_t i = 0; i < original.tensors.size(); ++i) {
+    shard_of[original.tensors[i].name] = i % 3 == 2 ? "model-00002-of-00002.safetensors" : "first.safetensors";
+  }
+  ASSERT_TRUE(hf::write_checkpoint(folder.path(), original.tensors, shard_of).ok());
+  const auto decoder = load(folder.path());
+  ASSERT_TRUE(decoder.ok()) << decoder.error().message;
+  ASSERT_TRUE(export_hugging_face(*decoder.value(), folder.path(), exported.path()).ok());
+  EXPECT_EQ(hf::read_index(exported.path()).value(), shard_of);
+  EXPECT_FALSE(fs::exists(exported.path() + "/model.safetensors"));
+  EXPECT_TRUE(load(exported.path()).ok());
 }
 }  // namespace
 }  // namespace corisco::model

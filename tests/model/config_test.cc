@@ -52,8 +52,12 @@ TEST(Config, WhatIsNotSupportedIsRefusedByName) {
   EXPECT_NE(config_error("\"LlamaForCausalLM\"", "\"MambaForCausalLM\"").find("MambaForCausalLM"),
             std::string::npos);
   EXPECT_NE(config_error("\"silu\"", "\"gelu\"").find("hidden_act \"gelu\""), std::string::npos);
-  EXPECT_NE(config_error("\"rope_type\": \"llama3\"", "\"rope_type\": \"dynamic\"").find("dynamic"),
-            std::string::npos);
+  for (const char* type : {"dynamic", "longrope"}) {
+    EXPECT_NE(config_error("\"rope_type\": \"llama3\"", cat("\"rope_type\": \"", type, "\""))
+                  .find(cat("rope type \"", type, "\" is not supported")),
+              std::string::npos)
+        << type;
+  }
   EXPECT_NE(config_error("\"mlp_bias\": false", "\"quantization_config\": {}").find("quantization_config"),
             std::string::npos);
   EXPECT_NE(config_error("\"num_key_value_heads\": 2", "\"num_key_value_heads\": 3").find("not a multiple"),
@@ -155,22 +159,30 @@ TEST(Config, WhatAnArchitectureLacksIsRefusedByName) {
             std::string::npos);
 }
 
-// The language model's fields lie in text_config; the type and the ends may stand outside of it.
-TEST(Config, ALanguageModelThatIsAPartOfItsFile) {
+// Its language model's fields lie in text_config; `more` stands beside it.
+Result<DecoderConfig> multimodal_config(const std::string& more) {
   const support::TemporaryFolder folder;
   auto text = files::read(testing::golden_folder("qwen3_5") + "/config.json").value();
   const std::string named = "\"Qwen3_5ForCausalLM\"";
   text.replace(text.find(named), named.size(), "\"unused\"");
   const std::string outer = cat(R"({"architectures": ["Qwen3_5ForConditionalGeneration"], "model_type": "qwen3_5",
-    "vision_config": {"depth": 2}, "eos_token_id": 7, "dtype": "float32", "text_config": )", text, "}");
-  ASSERT_TRUE(files::write_atomically(folder.path() + "/config.json", outer).ok());
-  const auto config = read_config(folder.path());
+    "vision_config": {"depth": 2}, )", more, R"("text_config": )", text, "}");
+  EXPECT_TRUE(files::write_atomically(folder.path() + "/config.json", outer).ok());
+  return read_config(folder.path());
+}
+
+// The type and the ends may stand outside of it.
+TEST(Config, ALanguageModelThatIsAPartOfItsFile) {
+  const auto config = multimodal_config(R"("eos_token_id": 7, "dtype": "float32", )");
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_EQ(config.value().hidden_size, 32);
   EXPECT_EQ(config.value().dtype, "float32");
   EXPECT_TRUE(config.value().tie_embeddings);
   EXPECT_EQ(config.value().end_ids, (std::vector<std::int32_t>{1, 7}));
   EXPECT_EQ(config.value().linear_layers, (std::vector<bool>{true, false, true}));
+  const auto quantised = multimodal_config(R"("quantization_config": {"quant_method": "fp8"}, )");
+  ASSERT_FALSE(quantised.ok());
+  EXPECT_NE(quantised.error().message.find("quantization_config"), std::string::npos);
 }
 }  // namespace
 }  // namespace corisco::model

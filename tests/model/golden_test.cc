@@ -1,17 +1,24 @@
 // Logits, log-probabilities and gradients against transformers, on tiny random decoders of every supported
-// architecture (scripts/golden/model.py).
+// architecture (scripts/golden/model.py). What differs is recorded as properties of the tests, of which
+// scripts/golden/parity_table.py makes the page's table.
 #include <ATen/ops/mean.h>
 #include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <iostream>
 
+#include "corisco/base/strings.h"
 #include "golden.h"
 #include "support/tiny_model.h"
 
 namespace corisco::model {
 namespace {
+// The folders of scripts/golden/model.py.
+constexpr const char* kVariants[] = {"tied", "untied_biased", "one_kv_head", "linear", "llama3", "yarn", "mistral",
+                                     "mistral_window", "qwen2", "qwen2_window", "qwen3", "qwen3_biased", "qwen3_window",
+                                     "qwen3_moe", "qwen3_moe_sparse_step", "qwen3_next", "qwen3_next_yarn", "qwen3_5",
+                                     "qwen3_5_mrope", "qwen3_5_moe"};
+
 std::unique_ptr<Decoder> load(const std::string& variant, const std::string& dtype, bool deterministic) {
   config::Model options;
   options.dtype = dtype;
@@ -37,12 +44,12 @@ float largest(const std::vector<float>& numbers) {
   return result;
 }
 
-// transformers' own float32 results of the tiny hybrid models are up to 1.7e-5 from its results in float64, and in
+// transformers' own float32 results of the tiny hybrid models are up to 3.7e-5 from its results in float64, and in
 // bfloat16 up to 1.1 from those in float32: the norms inside of their recurrent layers divide by small numbers.
 bool is_hybrid(const std::string& variant) {
   return variant.starts_with("qwen3_next") || variant.starts_with("qwen3_5");
 }
-float bound_in_float32(const std::string& variant) { return is_hybrid(variant) ? 2e-5F : 1e-5F; }
+float bound_in_float32(const std::string& variant) { return is_hybrid(variant) ? 4e-5F : 1e-5F; }
 
 class GoldenLogits : public ::testing::TestWithParam<const char*> {};
 
@@ -60,8 +67,8 @@ TEST_P(GoldenLogits, MatchTransformersInFloat32) {
         decoder->selected_logprobs(hidden.narrow(0, 0, rows), {ids.begin() + 1, ids.end()}, 1.0F).detach(),
         expected.at("logprobs"));
     EXPECT_LE(logprobs, bound_in_float32(GetParam()));
-    std::cout << GetParam() << ": largest difference of logits " << logits << ", of log-probabilities " << logprobs
-              << '\n';
+    RecordProperty(deterministic ? "deterministic_logits" : "logits", cat(logits));
+    RecordProperty(deterministic ? "deterministic_logprobs" : "logprobs", cat(logprobs));
   }
 }
 
@@ -82,15 +89,11 @@ TEST_P(GoldenLogits, StayCloseInBfloat16) {
   input.replayed_experts = experts_used(GetParam(), input);
   const auto hidden = decoder->hidden(input);
   const float difference = largest_difference(decoder->logits(hidden), expected.at("logits"));
-  EXPECT_LE(difference, is_hybrid(GetParam()) ? 0.4F : 0.1F);
+  EXPECT_LE(difference, is_hybrid(GetParam()) ? 0.65F : 0.1F);
   EXPECT_GT(difference, 1e-4F);  // it really computed in bfloat16
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, GoldenLogits,
-                         ::testing::Values("tied", "untied_biased", "one_kv_head", "linear", "llama3", "yarn",
-                                           "mistral", "mistral_window", "qwen2", "qwen2_window", "qwen3",
-                                           "qwen3_biased", "qwen3_window", "qwen3_moe",
-                                           "qwen3_moe_sparse_step", "qwen3_next", "qwen3_5", "qwen3_5_moe"));
+INSTANTIATE_TEST_SUITE_P(Variants, GoldenLogits, ::testing::ValuesIn(kVariants));
 
 // The parts of a fused parameter's gradient by Hugging Face name.
 std::vector<NamedTensor> gradients_by_name(Decoder& decoder) {
@@ -134,16 +137,12 @@ TEST_P(GoldenGradients, MatchTransformers) {
     worst = std::max(worst, relative);
     ++compared;
   }
-  std::cout << variant << ": largest relative difference of a gradient " << worst << '\n';
+  RecordProperty(deterministic ? "deterministic_gradients" : "gradients", cat(worst));
   EXPECT_EQ(compared, expected.size() - 4);  // ids, logits, logprobs, loss
 }
 
 INSTANTIATE_TEST_SUITE_P(Variants, GoldenGradients,
-                         ::testing::Combine(::testing::Values("tied", "untied_biased", "mistral_window", "qwen2",
-                                                              "qwen2_window", "qwen3", "qwen3_biased", "qwen3_moe",
-                                                              "qwen3_moe_sparse_step", "qwen3_next", "qwen3_5",
-                                                              "qwen3_5_moe"),
-                                            ::testing::Bool()));
+                         ::testing::Combine(::testing::ValuesIn(kVariants), ::testing::Bool()));
 
 // A second backward adds to the first one's gradients.
 TEST(Gradients, AddUp) {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "corisco/base/random.h"
+#include "corisco/model/token_logprob.h"
 #include "support/tiny_model.h"
 #include "variants.h"
 
@@ -179,6 +180,20 @@ TEST_P(EachVariant, IsCloseOtherwise) {
   expect_close(among_others(*decoder, ids), expected);
   expect_close(through_cache(*decoder, ids), expected);
   expect_close(in_training(*decoder, ids), expected);
+}
+
+// The engine sizes its cache by these figures; a token and a state take exactly what they say.
+TEST_P(EachVariant, TakesTheMemoryThatIsComputed) {
+  constexpr std::int64_t kRows = 48, kStates = 3;
+  for (const char* dtype : {"float32", "bfloat16"}) {
+    const auto decoder = decoder_of(true, dtype, GetParam().config);
+    const KvStore store = decoder->make_kv_store(kRows, kStates);
+    std::int64_t bytes = 0;
+    for (const auto* tensors : {&store.keys, &store.values, &store.states})
+      for (const auto& tensor : *tensors) bytes += static_cast<std::int64_t>(tensor.nbytes());
+    EXPECT_EQ(bytes, kRows * decoder->kv_bytes_per_token() + kStates * decoder->state_bytes()) << dtype;
+    EXPECT_EQ(decoder->state_bytes() > 0, GetParam().config.delta.exists());
+  }
 }
 
 // The packed copies follow the weights, with and without being told.

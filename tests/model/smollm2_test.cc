@@ -8,6 +8,7 @@
 
 #include "corisco/base/files.h"
 #include "corisco/base/json.h"
+#include "corisco/model/token_logprob.h"
 #include "golden.h"
 #include "support/tiny_model.h"
 

@@ -64,7 +64,7 @@ def test_two_turns_become_one_row_each(model, tmp_path):
     assert update["rollouts"] == 8
 
 
-@pytest.mark.parametrize("architecture", ["Qwen3ForCausalLM", "Qwen3MoeForCausalLM"])
+@pytest.mark.parametrize("architecture", ["Qwen3ForCausalLM", "Qwen3MoeForCausalLM", "Qwen3_5MoeForCausalLM"])
 def test_every_kind_of_layer_samples_and_trains_alike(tmp_path, architecture):
     path = tiny_model.write(tmp_path / "model", architecture=architecture)
     config = training(tmp_path, path, run__updates=1, engine__deterministic=True, model__dtype="float32")
@@ -77,7 +77,8 @@ def test_every_kind_of_layer_samples_and_trains_alike(tmp_path, architecture):
     assert before.keys() == after.keys()
     changed = [name for name in before if (before[name] != after[name]).any()]
     assert any("q_norm" in name for name in changed) and any("mlp" in name for name in changed)
-    assert any("mlp.gate.weight" in name for name in changed) == (architecture == "Qwen3MoeForCausalLM")
+    assert any("mlp.gate.weight" in name for name in changed) == ("Moe" in architecture)
+    assert any("linear_attn.A_log" in name for name in changed) == architecture.startswith("Qwen3_5")
 
 
 def test_experts_are_replayed_from_what_was_sampled(tmp_path):

@@ -1,4 +1,5 @@
-"""A random Llama, Qwen3 or Qwen3-MoE of 0.1 M parameters with a byte-level tokenizer, as a Hugging Face folder.
+"""A random Llama, Qwen3, Qwen3-MoE or Qwen3.5-MoE of 0.1 M parameters with a byte-level tokenizer, as a Hugging Face
+folder.
 
 Deterministic in its seed; needs numpy and safetensors only.
 """
@@ -16,6 +17,12 @@ ARCHITECTURES = {
     "Qwen3MoeForCausalLM": {"model_type": "qwen3_moe", "head_dim": 24, "use_sliding_window": False, "num_experts": 4,
                             "num_experts_per_tok": 2, "moe_intermediate_size": 64, "norm_topk_prob": True,
                             "decoder_sparse_step": 1, "mlp_only_layers": []},
+    "Qwen3_5MoeForCausalLM": {"model_type": "qwen3_5_moe_text", "head_dim": 24, "num_experts": 4,
+                              "num_experts_per_tok": 2, "moe_intermediate_size": 64,
+                              "shared_expert_intermediate_size": 32,
+                              "layer_types": ["linear_attention", "full_attention"], "linear_num_key_heads": 2,
+                              "linear_num_value_heads": 4, "linear_key_head_dim": 8, "linear_value_head_dim": 8,
+                              "linear_conv_kernel_dim": 4},
 }
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 TEMPLATE = ("{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + "
@@ -44,35 +51,55 @@ def tokenizer():
                       "merges": []}}
 
 
+def recurrent(name, normal, fields):
+    """A gated DeltaNet layer's."""
+    heads = fields["linear_num_value_heads"]
+    keys = fields["linear_num_key_heads"] * fields["linear_key_head_dim"]
+    values = heads * fields["linear_value_head_dim"]
+    return {name + "A_log": normal(heads), name + "dt_bias": normal(heads),
+            name + "conv1d.weight": normal(2 * keys + values, 1, fields["linear_conv_kernel_dim"]),
+            name + "in_proj_qkv.weight": normal(2 * keys + values, HIDDEN),
+            name + "in_proj_z.weight": normal(values, HIDDEN),
+            name + "in_proj_a.weight": normal(heads, HIDDEN), name + "in_proj_b.weight": normal(heads, HIDDEN),
+            name + "norm.weight": numpy.ones(fields["linear_value_head_dim"], numpy.float32),
+            name + "out_proj.weight": normal(HIDDEN, values)}
+
+
 def weights(random, vocabulary, fields):
     def normal(*shape):
         return random.normal(0, 0.1, shape).astype(numpy.float32)
-
-    def ones(size):
-        return numpy.ones(size, numpy.float32)
 
     def mlp(name, width):
         return {name + "gate_proj.weight": normal(width, HIDDEN), name + "up_proj.weight": normal(width, HIDDEN),
                 name + "down_proj.weight": normal(HIDDEN, width)}
 
-    head = fields["head_dim"]
-    tensors = {"model.embed_tokens.weight": normal(vocabulary, HIDDEN), "model.norm.weight": ones(HIDDEN)}
+    head, is_hybrid = fields["head_dim"], "layer_types" in fields
+    # Such models store the weights of these norms less 1, and have a gate in the queries' projection.
+    norm = numpy.zeros if is_hybrid else numpy.ones
+    tensors = {"model.embed_tokens.weight": normal(vocabulary, HIDDEN),
+               "model.norm.weight": norm(HIDDEN, numpy.float32)}
     for layer in range(LAYERS):
         name = f"model.layers.{layer}."
-        tensors |= {name + "input_layernorm.weight": ones(HIDDEN),
-                    name + "post_attention_layernorm.weight": ones(HIDDEN),
-                    name + "self_attn.q_proj.weight": normal(HEADS * head, HIDDEN),
-                    name + "self_attn.k_proj.weight": normal(KV_HEADS * head, HIDDEN),
-                    name + "self_attn.v_proj.weight": normal(KV_HEADS * head, HIDDEN),
-                    name + "self_attn.o_proj.weight": normal(HIDDEN, HEADS * head)}
-        if fields["model_type"].startswith("qwen3"):
-            tensors |= {name + f"self_attn.{part}_norm.weight": ones(head) for part in "qk"}
+        tensors |= {name + f"{part}_layernorm.weight": norm(HIDDEN, numpy.float32)
+                    for part in ("input", "post_attention")}
+        if is_hybrid and fields["layer_types"][layer] == "linear_attention":
+            tensors |= recurrent(name + "linear_attn.", normal, fields)
+        else:
+            tensors |= {name + "self_attn.q_proj.weight": normal(HEADS * head * (2 if is_hybrid else 1), HIDDEN),
+                        name + "self_attn.k_proj.weight": normal(KV_HEADS * head, HIDDEN),
+                        name + "self_attn.v_proj.weight": normal(KV_HEADS * head, HIDDEN),
+                        name + "self_attn.o_proj.weight": normal(HIDDEN, HEADS * head)}
+            if fields["model_type"].startswith("qwen3"):
+                tensors |= {name + f"self_attn.{part}_norm.weight": norm(head, numpy.float32) for part in "qk"}
         if "num_experts" not in fields:
             tensors |= mlp(name + "mlp.", INTERMEDIATE)
             continue
         tensors[name + "mlp.gate.weight"] = normal(fields["num_experts"], HIDDEN)
         for expert in range(fields["num_experts"]):
             tensors |= mlp(name + f"mlp.experts.{expert}.", fields["moe_intermediate_size"])
+        if "shared_expert_intermediate_size" in fields:
+            tensors |= mlp(name + "mlp.shared_expert.", fields["shared_expert_intermediate_size"])
+            tensors[name + "mlp.shared_expert_gate.weight"] = normal(1, HIDDEN)
     return tensors
 
 

@@ -10,7 +10,7 @@
 
 namespace corisco::model {
 struct RopeConfig {
-  std::string type = "default";        // default, linear, dynamic, llama3, yarn
+  std::string type = "default";        // default, linear, llama3, yarn
   double theta = 10000;
   double factor = 1;
   double low_freq_factor = 1, high_freq_factor = 4;

@@ -69,7 +69,7 @@ class Decoder {
   // Logits of these rows, float32.
   virtual at::Tensor logits(const at::Tensor& hidden) = 0;         // [N, V]
   // log softmax(logits(hidden) / temperature)[target], float32, differentiable, in chunks that
-  // never hold more than chunk_rows x V; the same arithmetic per row as token_logprobs().
+  // never hold more than chunk_rows x V; the same arithmetic per row as token_logprob().
   virtual at::Tensor selected_logprobs(const at::Tensor& hidden,   // [N, H]
                                        const std::vector<std::int64_t>& targets,  // [N]
                                        float temperature) = 0;     // [N]
@@ -91,16 +91,11 @@ class Decoder {
   virtual std::unique_ptr<Decoder> frozen_copy() = 0;
 };
 
-// Writes model.safetensors (or shards of at most 5 GB with an index) and copies config,
-// tokenizer and template files of source_folder, so that transformers loads the folder.
+// Writes the weights under the names and into the files that source_folder has them in, and copies its
+// config, tokenizer and template files, so that transformers loads the folder.
 // Written into folder, which must exist; the caller makes it atomic.
 Result<void> export_hugging_face(Decoder& decoder, const std::string& source_folder,
                                  const std::string& folder);
-
-// Natural log probability of target under softmax(logits / temperature) of one row of V logits,
-// in the one summation order that engine and trainer share.
-float token_logprob(const float* logits, std::int64_t vocabulary, std::int64_t target,
-                    float temperature);
 
 bool cpu_has_native_bfloat16();
 }  // namespace corisco::model

@@ -54,8 +54,8 @@ class Client:
                 ask = ASK.format(turn=turn, client=self.number, number=1000 + 37 * self.number + turn)
                 messages.append({"role": "user", "content": ask})
                 messages.append({"role": "assistant", "content": self.turn(connection, messages)})
-        except OSError as error:
-            self.failed.append(str(error))
+        except (OSError, http.client.HTTPException) as error:
+            self.failed.append(f"{type(error).__name__}: {error}")
         finally:
             connection.close()
 

@@ -21,6 +21,10 @@ def number(value):
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
+def seconds(value):
+    return "–" if value is None else f"{value:.2f}"
+
+
 class Model:
     """What a forward pass must read and multiply, from the config."""
 
@@ -46,9 +50,13 @@ class Model:
 class Runs:
     def __init__(self, lines):
         self.lines = lines
-        self.machine = next(line for line in lines if line["point"] == "machine")
-        self.model = Model(self.machine["config"])
-        self.points = list(dict.fromkeys(line["point"] for line in lines if "repeat" in line))
+        machines = [line for line in lines if line["point"] == "machine"]
+        # The most that any run saw: something else may have run beside it.
+        self.machine = {name: max(line[name] for line in machines) for name in ("read_1", "read_2", "product")} \
+            if machines else None
+        self.model = Model(machines[0]["config"]) if machines else None
+        points = {line["point"] for line in lines if "repeat" in line}
+        self.points = sorted(points, key=lambda point: (point.split()[0] != "prefill", int(point.split()[1])))
         self.names = list(dict.fromkeys(line["name"] for line in lines if "repeat" in line))
 
     def rates(self, point, name):
@@ -72,19 +80,20 @@ class Runs:
     def figures(self):
         lines = []
         for point in self.points:
-            for name in self.names:
+            measured = [name for name in self.names if self.rates(point, name)]
+            for name in measured:
                 rate = statistics.median(self.rates(point, name))
                 bound, limit = self.bound(point, name)
-                ratios = [f"{self.ratio(point, ours, name):.2f}" for ours in self.names if ours.startswith(OURS)]
+                ratios = [f"{self.ratio(point, ours, name):.2f}" if ours in measured else "–"
+                          for ours in self.names if ours.startswith(OURS)]
                 lines.append([point, name, number(rate), f"{number(bound)} ({limit})", f"{100 * rate / bound:.0f} %", *ratios])
         ours = [f"{name} does ×" for name in self.names if name.startswith(OURS)]
         return rows(["point", "engine", "tokens/s", "roofline", "reached", *ours], lines)
 
     def memory(self):
         lines = []
-        for line in self.lines:
-            if not line["point"].startswith("memory"):
-                continue
+        memory = [line for line in self.lines if line["point"].startswith("memory")]
+        for line in sorted(memory, key=lambda line: int(line["point"].split()[1])):
             count, after = int(line["point"].split()[1]), line["after"]
             grown = after["resident_bytes"] - line["before"]["resident_bytes"]
             cells = [count, line["name"], f"{after['resident_bytes'] / 1e6:,.0f}", f"{grown / count / 1e6:.1f}"]
@@ -97,7 +106,7 @@ class Runs:
 
     def served(self):
         lines = [[line["name"], f"{line['requests_per_second']:.2f}", number(line["tokens_per_second"]),
-                  f"{line['first_token_p50_s']:.2f}", f"{line['first_token_p99_s']:.2f}", len(line["failed"])]
+                  seconds(line["first_token_p50_s"]), seconds(line["first_token_p99_s"]), len(line["failed"])]
                  for line in self.lines if line["point"] == "served"]
         return rows(["engine", "requests/s", "tokens/s", "first token p50 s", "p99 s", "failed"], lines)
 
@@ -107,10 +116,10 @@ def main():
         raise SystemExit(__doc__)
     with open(sys.argv[1], encoding="utf-8") as file:
         runs = Runs([json.loads(line) for line in file])
-    machine = runs.machine
-    print(f"This machine reads {machine['read_1'] / 1e9:.1f} GB/s with one thread, {machine['read_2'] / 1e9:.1f} with two; "
-          f"the library's float32 product does {machine['product'] / 1e9:.0f} GFLOP/s.\n")
-    print(runs.figures(), runs.memory(), sep="\n\n")
+    if machine := runs.machine:
+        print(f"This machine reads {machine['read_1'] / 1e9:.1f} GB/s with one thread, {machine['read_2'] / 1e9:.1f} with "
+              f"two; the library's float32 product does {machine['product'] / 1e9:.0f} GFLOP/s.\n")
+        print(runs.figures(), runs.memory(), sep="\n\n")
     if any(line["point"] == "served" for line in runs.lines):
         print("\n32 clients, one system prompt, 3 turns of 32 tokens each:\n\n" + runs.served())
 

@@ -48,7 +48,7 @@ def commands(options):
     python = options.python
     if python is None:
         return ours
-    for dtype in options.dtypes:
+    for dtype in options.dtypes if options.peer_dtypes is None else options.peer_dtypes:
         ours[f"transformers {dtype}"] = [python, HERE / "peer_transformers.py", options.model, dtype, options.threads]
     for kind in options.gguf:
         ours[f"llama.cpp {kind}"] = [python, HERE / "peer_llama.py", options.folder / f"model-{kind}.gguf", options.threads]

@@ -75,8 +75,6 @@ std::string rope_problem(const Json& json, const RopeConfig& rope) {
 }
 
 std::string semantics_problem(const Json& json, const DecoderConfig& config) {
-  if (json.contains("quantization_config"))
-    return "quantization_config: quantised checkpoints are not supported";
   const auto activation = field<std::string>(json, "hidden_act", "silu");
   if (activation != "silu" && activation != "swish")
     return cat("hidden_act \"", activation, "\" is not supported; known: silu");
@@ -132,6 +130,12 @@ DecoderConfig read_fields(const Json& json) {
   return config;
 }
 
+std::string outer_problem(const Json& json, const Json& text) {
+  if (json.contains("quantization_config") || text.contains("quantization_config"))
+    return "quantization_config: quantised checkpoints are not supported";
+  return "";
+}
+
 // What a file whose language model is a part of it says outside that part.
 void read_outer_fields(const Json& json, DecoderConfig& config) {
   config.architecture = hf::architecture_name(json);
@@ -163,7 +167,8 @@ Result<DecoderConfig> read_config(const std::string& folder) {
     const Json& text = hf::text_part(json);
     DecoderConfig config = read_fields(text);
     read_outer_fields(json, config);
-    std::string problem = hf::read_architecture(text, config);
+    std::string problem = outer_problem(json, text);
+    if (problem.empty()) problem = hf::read_architecture(text, config);
     if (problem.empty()) problem = semantics_problem(text, config);
     if (problem.empty()) problem = shape_problem(config);
     if (!problem.empty()) return Error{Code::invalid_argument, cat(path, ": ", problem)};

@@ -13,8 +13,6 @@
 
 namespace corisco::model {
 namespace {
-constexpr std::size_t kShardBytesMax = 5'000'000'000;
-
 // Copied as they are where they exist; config.json is written anew.
 constexpr const char* kCompanions[] = {"generation_config.json",
                                        "tokenizer.json",
@@ -97,7 +95,8 @@ Result<void> export_hugging_face(Decoder& decoder, const std::string& source_fol
   hf::Checkpoint source;  // open until its bytes are written
   if (!decoder.config().linear_layers.empty()) CORISCO_CHECK(append_kept_apart(source_folder, source, tensors));
   const bool is_bfloat16 = kept.front().scalar_type() == at::kBFloat16;
-  CORISCO_CHECK(hf::write_checkpoint(folder, tensors, kShardBytesMax));
+  CORISCO_TRY(const hf::ShardOf shard_of, hf::read_index(source_folder));
+  CORISCO_CHECK(hf::write_checkpoint(folder, tensors, shard_of));
   CORISCO_CHECK(write_config(source_folder, folder, is_bfloat16 ? "bfloat16" : "float32"));
   CORISCO_CHECK(copy_companions(source_folder, folder));
   CORISCO_CHECK(copy_named_templates(source_folder, folder));

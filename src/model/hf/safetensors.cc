@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <ranges>
 #include <set>
 
 #include "corisco/base/files.h"
@@ -57,30 +58,6 @@ Result<StoredTensor> read_entry(const std::string& name, const Json& entry, std:
   tensor.bytes = bytes;
   offset = range[0];
   return tensor;
-}
-
-// Files that the index names, each once; empty if there is no index.
-Result<std::vector<std::string>> indexed_files(const std::string& folder) {
-  const std::string path = folder + "/model.safetensors.index.json";
-  const auto text = files::read(path);
-  if (!text.ok()) {
-    if (text.error().code == Code::not_found) return std::vector<std::string>{};
-    return text.error();
-  }
-  const Json index = parse_json(text.value());
-  if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) {
-    return Error{Code::invalid_argument, cat(path, " has no weight_map")};
-  }
-  std::set<std::string> names;
-  for (const auto& [tensor, file] : index["weight_map"].items()) {
-    if (!file.is_string()) return Error{Code::invalid_argument, cat(path, ": ", tensor, " names no file")};
-    const auto name = file.get<std::string>();
-    if (name.find('/') != std::string::npos) {
-      return Error{Code::invalid_argument, cat(path, ": ", tensor, " lies outside the folder: ", name)};
-    }
-    names.insert(name);
-  }
-  return std::vector<std::string>(names.begin(), names.end());
 }
 }  // namespace
 
@@ -137,9 +114,34 @@ bool is_kept_apart(const std::string& name) {
   return starts_with(name, "model.visual.") || starts_with(name, "mtp.");
 }
 
+Result<ShardOf> read_index(const std::string& folder) {
+  const std::string path = folder + "/model.safetensors.index.json";
+  const auto text = files::read(path);
+  if (!text.ok()) {
+    if (text.error().code == Code::not_found) return ShardOf{};
+    return text.error();
+  }
+  const Json index = parse_json(text.value());
+  if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) {
+    return Error{Code::invalid_argument, cat(path, " has no weight_map")};
+  }
+  ShardOf shard_of;
+  for (const auto& [tensor, file] : index["weight_map"].items()) {
+    if (!file.is_string()) return Error{Code::invalid_argument, cat(path, ": ", tensor, " names no file")};
+    const auto name = file.get<std::string>();
+    if (name.find('/') != std::string::npos) {
+      return Error{Code::invalid_argument, cat(path, ": ", tensor, " lies outside the folder: ", name)};
+    }
+    shard_of[tensor] = name;
+  }
+  return shard_of;
+}
+
 Result<Checkpoint> open_checkpoint(const std::string& folder) {
-  CORISCO_TRY(std::vector<std::string> names, indexed_files(folder));
-  if (names.empty()) names.push_back("model.safetensors");
+  CORISCO_TRY(const ShardOf shard_of, read_index(folder));
+  std::set<std::string> names;
+  for (const auto& name : shard_of | std::views::values) names.insert(name);
+  if (names.empty()) names.insert("model.safetensors");
   Checkpoint checkpoint;
   for (const auto& name : names) {
     const std::string path = folder + "/" + name;

@@ -45,6 +45,10 @@ class MappedFile {
   std::size_t bytes_ = 0;
 };
 
+// The file of each tensor, as a folder's model.safetensors.index.json has it; empty if there is none.
+using ShardOf = std::map<std::string, std::string>;
+Result<ShardOf> read_index(const std::string& folder);
+
 // All weights of a folder: model.safetensors, or the files that model.safetensors.index.json names.
 // Tensors are kept in the order in which their files hold them.
 struct Checkpoint {
@@ -62,7 +66,7 @@ Result<std::vector<StoredTensor>> parse(const std::byte* data, std::size_t bytes
 
 // Writes one file, in the given order, and syncs it.
 Result<void> write(const std::string& path, const std::vector<StoredTensor>& tensors);
-// Writes model.safetensors, or shards of at most shard_bytes_max with their index.
+// Writes the files that shard_of names, each tensor into its own, and their index; model.safetensors if it is empty.
 Result<void> write_checkpoint(const std::string& folder, const std::vector<StoredTensor>& tensors,
-                              std::size_t shard_bytes_max);
+                              const ShardOf& shard_of);
 }  // namespace corisco::model::hf

@@ -1,9 +1,8 @@
-// Writing safetensors: one file, or shards with their index. Streams the tensors' own memory.
+// Writing safetensors: one file, or several with their index. Streams the tensors' own memory.
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -52,28 +51,6 @@ bool write_all(int fd, const void* data, std::size_t bytes) {
   }
   return true;
 }
-
-using Shards = std::vector<std::vector<StoredTensor>>;
-
-Shards split_into_shards(const std::vector<StoredTensor>& tensors, std::size_t shard_bytes_max) {
-  Shards shards(1);
-  std::size_t bytes = 0;
-  for (const auto& tensor : tensors) {
-    if (!shards.back().empty() && bytes + tensor.bytes > shard_bytes_max) {
-      shards.emplace_back();
-      bytes = 0;
-    }
-    shards.back().push_back(tensor);
-    bytes += tensor.bytes;
-  }
-  return shards;
-}
-
-std::string shard_name(std::size_t index, std::size_t count) {
-  char name[64];
-  std::snprintf(name, sizeof name, "model-%05zu-of-%05zu.safetensors", index + 1, count);
-  return name;
-}
 }  // namespace
 
 Result<void> write(const std::string& path, const std::vector<StoredTensor>& tensors) {
@@ -91,18 +68,22 @@ Result<void> write(const std::string& path, const std::vector<StoredTensor>& ten
 }
 
 Result<void> write_checkpoint(const std::string& folder, const std::vector<StoredTensor>& tensors,
-                              std::size_t shard_bytes_max) {
-  const Shards shards = split_into_shards(tensors, shard_bytes_max);
-  if (shards.size() == 1) return write(folder + "/model.safetensors", shards.front());
-  nlohmann::ordered_json index;
+                              const ShardOf& shard_of) {
+  if (shard_of.empty()) return write(folder + "/model.safetensors", tensors);
+  std::map<std::string, std::vector<StoredTensor>> shards;
+  std::map<std::string, std::string> files_of;
   std::size_t total_bytes = 0;
-  for (const auto& tensor : tensors) total_bytes += tensor.bytes;
-  index["metadata"] = {{"total_size", total_bytes}};
-  for (std::size_t i = 0; i < shards.size(); ++i) {
-    const std::string name = shard_name(i, shards.size());
-    CORISCO_CHECK(write(folder + "/" + name, shards[i]));
-    for (const auto& tensor : shards[i]) index["weight_map"][tensor.name] = name;
+  for (const auto& tensor : tensors) {
+    const auto found = shard_of.find(tensor.name);
+    if (found == shard_of.end()) {
+      return Error{Code::invalid_argument, cat("the checkpoint's index names no file for ", tensor.name)};
+    }
+    shards[found->second].push_back(tensor);
+    files_of[tensor.name] = found->second;
+    total_bytes += tensor.bytes;
   }
+  for (const auto& [name, part] : shards) CORISCO_CHECK(write(folder + "/" + name, part));
+  const nlohmann::ordered_json index{{"metadata", {{"total_size", total_bytes}}}, {"weight_map", files_of}};
   return files::write_atomically(folder + "/model.safetensors.index.json", json_text(index, 2) + "\n");
 }
 }  // namespace corisco::model::hf
