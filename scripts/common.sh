@@ -25,8 +25,8 @@ fetch_wheels() {
   for platform in manylinux_2_{28,27,25,18,17,12,5}_x86_64 manylinux{2014,2010,1}_x86_64 any; do
     platforms+=(--platform "$platform")
   done
-  python3 -m pip download --quiet --no-cache-dir --disable-pip-version-check --no-deps --only-binary=:all: --require-hashes \
-    --python-version 3.11 "${platforms[@]}" \
+  python3 -m pip download --quiet --no-cache-dir --disable-pip-version-check --no-deps --only-binary=:all: \
+    --require-hashes --python-version 3.11 "${platforms[@]}" \
     --dest "$folder" -r "$requirements" || { rm -f "$requirements"; die "could not download the packages"; }
   rm -f "$requirements"
 }

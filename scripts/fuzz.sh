@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the fuzz targets (tests/fuzz, clang with address and undefined-behaviour sanitizers; of the modules
 # those that they use, without torch) and runs each for some seconds, CORISCO_FUZZ_JOBS (2) at once. What they
-# learn is kept in the cache and goes into the next run. Inputs that break something are kept in build/fuzz/findings; run a target on one to see it again.
+# learn is kept in the cache and goes into the next run. Inputs that break something are kept in
+# build/fuzz/findings; run a target on one to see it again.
 # Usage: fuzz.sh [SECONDS_PER_TARGET (5)] [TARGET ...]
 source "$(dirname "$0")/common.sh"
 seconds=${1:-5}; shift || true

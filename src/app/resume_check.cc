@@ -95,11 +95,11 @@ void compare_config(const std::string& folder, const config::Config& config, std
 }
 
 // An empty hash: there is none to compare, now or then.
-void compare_hash(const Json& manifest, const char* field, const char* what, const std::string& now,
+void compare_hash(const Json& manifest, const char* field, const char* what, const std::string& now, bool is_free,
                   std::vector<Change>& changes) {
   const auto was = manifest.value(field, std::string());
   if (!was.empty() && !now.empty() && was != now)
-    changes.push_back({what, cat("SHA-256 ", was), cat("SHA-256 ", now), false});
+    changes.push_back({what, cat("SHA-256 ", was), cat("SHA-256 ", now), is_free});
 }
 
 // Of files that the config names then and now; that it names others is a difference of the config.
@@ -123,6 +123,7 @@ Result<void> keep(const RunFolder& folder, const config::Config& config, const s
   auto manifest = parse_ordered_json(text);
   Json listed = Json::array();
   for (const auto& change : changes) listed.push_back({{"what", change.what}, {"was", change.was}, {"is", change.is}});
+  manifest["binary_sha256"] = binary_sha256();
   manifest["config_sha256"] = files::sha256(config::to_yaml(config));
   manifest["tasks_sha256"] = tasks_sha256;
   manifest["heldout_sha256"] = heldout_sha256;
@@ -169,8 +170,10 @@ std::vector<Change> changes_of(const RunFolder& folder, const config::Config& co
     return changes;
   }
   compare_config(folder.path, config, changes);
-  compare_hash(manifest, "tasks_sha256", "tasks", tasks_sha256, changes);
-  compare_hash(manifest, "heldout_sha256", "held-out tasks", heldout_sha256, changes);
+  // Another build of the daemon goes on, but is told: its numbers may be rounded otherwise.
+  compare_hash(manifest, "binary_sha256", "the daemon's own program", binary_sha256(), true, changes);
+  compare_hash(manifest, "tasks_sha256", "tasks", tasks_sha256, false, changes);
+  compare_hash(manifest, "heldout_sha256", "held-out tasks", heldout_sha256, false, changes);
   compare_harness_files(manifest, config, changes);
   if (const auto same = check_model_files(folder.path, config.model.path); !same.ok())
     changes.push_back({"model", "as manifest.json lists it", same.error().message, false});
@@ -185,8 +188,10 @@ Result<void> check_resume(const RunFolder& folder, const config::Config& config,
   if (is_refused && !accept_changes) return refusal(folder, changes);
   for (const auto& change : changes) {
     const char* why = change.is_free ? why_free(change.what) : nullptr;
-    if (why != nullptr) log::info(cat("changed since the run's last start: ", to_text(change), " (", why, ")"));
-    else log::warn(cat("changed since the run's last start, and accepted: ", to_text(change)));
+    const std::string text = cat("changed since the run's last start", change.is_free ? ": " : ", and accepted: ",
+                                 to_text(change));
+    if (why != nullptr) log::info(cat(text, " (", why, ")"));
+    else log::warn(text);
   }
   return keep(folder, config, tasks_sha256, heldout_sha256, changes);
 }

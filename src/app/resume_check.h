@@ -12,7 +12,7 @@ namespace corisco::app {
 // One thing that is not as it was.
 struct Change {
   std::string what;                      // a key of the config, or "tasks", "model", "config.yaml",
-                                         // "harness file agent.py"
+                                         // "harness file agent.py", "the daemon's own program"
   std::string was, is;
   bool is_free = false;                  // has no part in what the run computes
 };

@@ -49,6 +49,11 @@ nlohmann::ordered_json hardware(const std::string& capability) {
 }
 }  // namespace
 
+std::string binary_sha256() {
+  const auto hash = files::sha256_of_file("/proc/self/exe");
+  return hash.ok() ? hash.value() : "";
+}
+
 nlohmann::ordered_json model_files(const std::string& folder) {
   nlohmann::ordered_json files = nlohmann::ordered_json::object();
   std::error_code ignored;
@@ -110,6 +115,7 @@ Result<void> write_manifest(const RunFolder& folder, const config::Config& confi
   const nlohmann::ordered_json manifest = {
       {"format", 1},
       {"corisco", kVersion},
+      {"binary_sha256", binary_sha256()},
       {"run", folder.name},
       {"started_unix_seconds", real_clock().unix_seconds()},
       {"seed", config.run.seed},

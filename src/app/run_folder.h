@@ -23,11 +23,13 @@ Result<RunFolder> open_run_folder(const config::Run& run, bool resume);
 Result<std::string> newest_run_folder(const config::Run& run);
 
 // manifest.json: what this run is made of, so that it can be told from another one: the config in
-// force, hashes of model and data, seeds, versions of code and packages, the hardware.
+// force, hashes of program, model and data, the seed, versions of code and packages, the hardware.
 Result<void> write_manifest(const RunFolder& folder, const config::Config& config,
                             const std::string& capability, const std::string& tasks_sha256,
                             const std::string& heldout_sha256);
 bool has_manifest(const RunFolder& folder);
+// Of the program that runs; empty if its file cannot be read.
+std::string binary_sha256();
 // {name: {bytes, sha256}} of a model folder's files.
 nlohmann::ordered_json model_files(const std::string& folder);
 // Whether the files of model_folder are those that the run's manifest lists; conflict names the first

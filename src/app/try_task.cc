@@ -49,7 +49,7 @@ void Daemon::Parts::print_tried(const FinishedRollout& finished) {
   std::printf("\noutcome %s after %.2f s\n", to_string(finished.outcome), finished.seconds);
   std::printf("reward  %s%s%s\n", finished.reward ? fixed(*finished.reward, 4).c_str() : "none",
               finished.reward_note.empty() ? "" : "  ", finished.reward_note.c_str());
-  std::printf("files   %s/rollouts/%llu\n", folder.path.c_str(), static_cast<unsigned long long>(finished.spec.id.value));
+  std::printf("files   %s\n", cat(folder.path, "/rollouts/", finished.spec.id).c_str());
   std::fflush(stdout);
   if (!is_trained(finished.outcome)) exit_code = kExitFailed;
   is_stopping = true;

@@ -94,6 +94,18 @@ TEST_F(ResumeCheck, AManifestOfBeforeThatListsNoHarnessFiles) {
   EXPECT_TRUE(check().ok());
 }
 
+TEST_F(ResumeCheck, AnotherBuildGoesOnAndIsKept) {
+  auto manifest = parse_ordered_json(files::read(folder.path + "/manifest.json").value());
+  EXPECT_EQ(manifest["binary_sha256"], binary_sha256());
+  manifest["binary_sha256"] = "another";
+  ASSERT_TRUE(files::write_atomically(folder.path + "/manifest.json", json_text(manifest)).ok());
+  const auto changes = changes_of(folder, config, "tasks", "held-out");
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_EQ(to_text(changes[0]), cat("the daemon's own program: SHA-256 another -> SHA-256 ", binary_sha256()));
+  EXPECT_TRUE(check().ok());
+  EXPECT_TRUE(changes_of(folder, config, "tasks", "held-out").empty());
+}
+
 TEST_F(ResumeCheck, ARunWithoutAManifestHasNothingToCompare) {
   fs::remove(folder.path + "/manifest.json");
   config.trainer.learning_rate = 0.5;

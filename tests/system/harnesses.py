@@ -49,12 +49,11 @@ def many_processes(task):
 
 
 def leave_processes_behind(task):
-    """A child in a session of its own and one that is forked twice, both deaf to SIGTERM."""
-    script = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(1000)"
-    for command in ([sys.executable, "-c", script], [sys.executable, "-c", f"import os\nos.fork() and os._exit(0)\nos.setsid()\n{script}"]):
-        child = subprocess.Popen(command, start_new_session=True)
-        with open(os.environ["CORISCO_TEST_PIDS"], "a") as pids:
-            pids.write(f"{child.pid}\n")
+    """A child in a session of its own and one that is forked twice, both deaf to SIGTERM; each writes down its pid."""
+    script = ("import os, signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+              "open(os.environ['CORISCO_TEST_PIDS'], 'a').write(f'{os.getpid()}\\n')\ntime.sleep(1000)")
+    for code in (script, f"import os\nos.fork() and os._exit(0)\nos.setsid()\n{script}"):
+        subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
     ask(task["topic"])
     time.sleep(1000)
 

@@ -173,7 +173,7 @@ def test_ends_that_the_policy_may_cause_are_trained(model, tmp_path, harness, ou
 def test_a_reward_that_is_no_number_is_named(model, tmp_path):
     config = training(tmp_path, model, reward="not_a_number", run__updates=1)
     status, output = run(tmp_path, "serve", config)
-    assert "nan" in output.lower() or "finite" in output.lower(), output
+    assert status == 1 and "a reward must be a finite number or a boolean" in output and "(nan)" in output, output
 
 
 def test_no_reward_file_takes_the_declared_minimum(model, tmp_path):
