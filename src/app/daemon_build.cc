@@ -102,10 +102,11 @@ Result<void> Daemon::Parts::build_run() {
   if (options.job == Job::try_task) run.name += "-try";
   CORISCO_TRY(folder, open_run_folder(run, options.resume));
   log::set_file(folder.log_file());
-  CORISCO_TRY(run_log, metrics::RunLog::open(folder.path, config().metrics.tensorboard));
   if (config().samples.durability != "off") CORISCO_CHECK(build_journal());
   if (folder.is_resumed)
     CORISCO_CHECK(check_resume(folder, config(), sha256_of(tasks), sha256_of(heldout), options.accept_changes));
+  // Nothing of the folder is touched before the journal's lock says that it is ours.
+  CORISCO_TRY(run_log, metrics::RunLog::open(folder.path, config().metrics.tensorboard));
   return {};
 }
 

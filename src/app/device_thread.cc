@@ -298,6 +298,7 @@ void DeviceThread::report_engine_metrics() {
   count("corisco_engine_tokens_sampled_total", reported_.num_sampled_tokens, now.num_sampled_tokens);
   count("corisco_engine_prompt_tokens_total", reported_.num_prompt_tokens, now.num_prompt_tokens);
   count("corisco_engine_prompt_tokens_reused_total", reported_.num_reused_prompt_tokens, now.num_reused_prompt_tokens);
+  count("corisco_engine_tokens_recomputed_total", reported_.num_recomputed_tokens, now.num_recomputed_tokens);
   count("corisco_engine_preempted_total", reported_.num_preempted, now.num_preempted);
   count("corisco_engine_nonfinite_total", reported_.num_nonfinite, now.num_nonfinite);
   metrics.gauge("corisco_engine_sequences_running").set(now.num_running);

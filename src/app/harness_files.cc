@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/python_imports.h"
 #include "corisco/base/files.h"
 #include "corisco/base/strings.h"
 
@@ -41,10 +42,19 @@ class Listing {
   void add(const std::string& key, const fs::path& path) {
     std::error_code unknown;
     const auto whole = fs::absolute(path, unknown).lexically_normal();
+    auto& file = files_[key];
+    file = {{"file", name_of(whole)}, {"sha256", hash_of(whole)}};
+    if (whole.extension() != ".py") return;
+    auto& imports = file["imports"] = nlohmann::ordered_json::object();
+    for (const auto& imported : imported_files(whole.string())) imports[name_of(imported)] = hash_of(imported);
+  }
+  std::string name_of(const fs::path& whole) const {
     const auto within = whole.lexically_relative(folder_).string();
+    return within.empty() || starts_with(within, "..") ? whole.string() : within;
+  }
+  static std::string hash_of(const fs::path& whole) {
     const auto hash = files::sha256_of_file(whole.string());
-    files_[key] = {{"file", within.empty() || starts_with(within, "..") ? whole.string() : within},
-                   {"sha256", hash.ok() ? hash.value() : kMissingFile}};
+    return hash.ok() ? hash.value() : kMissingFile;
   }
 
   fs::path folder_;

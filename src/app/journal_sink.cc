@@ -23,6 +23,7 @@ asio::awaitable<Result<void>> JournalSink::record(Call call) {
   metrics_.counter("corisco_samples_calls_total").add();
   auto executor = co_await asio::this_coro::executor;
   auto written = std::make_shared<Written>(executor);
+  store_.share_experts(call);
   if (journal_ != nullptr) {
     journal_->append(samples::CallRecorded{call}, [executor, written](Result<void> result) {
       asio::post(executor, [written, result = std::move(result)] {

@@ -9,7 +9,7 @@ std::size_t bytes_of(const std::vector<Call>& calls) {
   for (const auto& call : calls) {
     bytes += sizeof(Call) + call.prompt_ids.num_own() * sizeof(TokenId) + call.tokens.size() * sizeof(SampledToken) +
              call.request_json.num_own() + call.reply_text.size() +
-             call.routed_experts.size() * sizeof(call.routed_experts[0]);
+             call.routed_experts.num_own() * sizeof(std::uint16_t);
   }
   return bytes;
 }

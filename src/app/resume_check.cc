@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "app/harness_files.h"
 #include "corisco/base/clock.h"
@@ -102,6 +103,20 @@ void compare_hash(const Json& manifest, const char* field, const char* what, con
     changes.push_back({what, cat("SHA-256 ", was), cat("SHA-256 ", now), is_free});
 }
 
+// Of what a file imported then and imports now.
+void compare_imports(const Json& was, const Json& is, std::vector<Change>& changes) {
+  std::set<std::string> names;
+  for (const auto* imports : {&was, &is})
+    for (const auto& [name, hash] : imports->items()) names.insert(name);
+  const auto text_of = [](const Json& imports, const std::string& name) {
+    return imports.contains(name) ? cat("SHA-256 ", imports[name].get<std::string>()) : std::string("not imported");
+  };
+  for (const auto& name : names) {
+    const auto then = text_of(was, name), now = text_of(is, name);
+    if (then != now) changes.push_back({cat("harness file ", name), then, now, false});
+  }
+}
+
 // Of files that the config names then and now; that it names others is a difference of the config.
 void compare_harness_files(const Json& manifest, const config::Config& config, std::vector<Change>& changes) {
   const auto before = manifest.value("harness_files", Json::object());
@@ -110,9 +125,12 @@ void compare_harness_files(const Json& manifest, const config::Config& config, s
     const auto was = before.find(key);
     const auto hash = was == before.end() ? kMissingFile : was->value("sha256", kMissingFile);
     const auto is = file["sha256"].get<std::string>();
-    if (hash == kMissingFile || hash == is) continue;
+    if (hash == kMissingFile) continue;
     const auto name = file["file"].get<std::string>();
-    changes.push_back({cat("harness file ", name), cat("SHA-256 ", hash), cat("SHA-256 ", is), false});
+    if (hash != is)
+      changes.push_back({cat("harness file ", name), cat("SHA-256 ", hash), cat("SHA-256 ", is), false});
+    if (was->contains("imports") && file.contains("imports"))
+      compare_imports((*was)["imports"], file["imports"], changes);
   }
 }
 

@@ -76,11 +76,16 @@ Result<RunFolder> open_run_folder(const config::Run& run, bool resume) {
   if (resume && free == 1)
     return Error{Code::not_found, cat("nothing to resume: ", run.folder, "/", run.name,
                                       " does not exist; start without --resume")};
+  std::error_code error;
+  fs::create_directories(run.folder, error);
+  int number = resume ? free - 1 : free;
+  // Made here or not at all: another daemon may begin at the same moment.
+  while (!resume && !error && !fs::create_directory(fs::path(run.folder) / numbered(run.name, number), error))
+    if (!error) ++number;
   RunFolder folder;
   folder.is_resumed = resume;
-  folder.name = numbered(run.name, resume ? free - 1 : free);
+  folder.name = numbered(run.name, number);
   folder.path = fs::absolute(fs::path(run.folder) / folder.name).lexically_normal().string();
-  std::error_code error;
   fs::create_directories(folder.checkpoints(), error);
   fs::create_directories(folder.path + "/rollouts", error);
   if (error)

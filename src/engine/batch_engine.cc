@@ -207,6 +207,7 @@ EngineStats BatchEngine::stats() const {
   stats.num_waiting = scheduler_.num_waiting();
   stats.num_running = scheduler_.num_running();
   stats.num_reused_prompt_tokens = scheduler_.counts().num_reused_prompt_tokens;
+  stats.num_recomputed_tokens = pool_.num_recomputed_tokens();
   stats.num_preempted = scheduler_.counts().num_preempted;
   stats.num_kv_blocks = pool_.num_blocks();
   stats.num_kv_blocks_used = pool_.num_used();

@@ -57,7 +57,8 @@ BlockPool::Prefix BlockPool::acquire_prefix(std::span<const TokenId> ids) {
   return prefix;
 }
 
-PrefixId BlockPool::record(BlockIndex index, PrefixId parent, std::span<const TokenId> ids) {
+PrefixId BlockPool::record(BlockIndex index, PrefixId parent, std::span<const TokenId> ids,
+                           std::uint64_t tokens_hash) {
   Block& block = blocks_.at(index);
   CORISCO_ASSERT(block.references > 0 && block.prefix == 0,
                  cat("block ", index, ": references ", block.references, ", prefix ", block.prefix));
@@ -69,6 +70,8 @@ PrefixId BlockPool::record(BlockIndex index, PrefixId parent, std::span<const To
   block.prefix = ++last_prefix_;
   block.parent = parent;
   block.key = key;
+  block.tokens_hash = tokens_hash;
+  if (stale_.erase(tokens_hash) > 0) num_recomputed_tokens_ += block_tokens_;
   block.ids.assign(ids.begin(), ids.end());
   index_.emplace(key, index);
   return block.prefix;
@@ -76,6 +79,9 @@ PrefixId BlockPool::record(BlockIndex index, PrefixId parent, std::span<const To
 
 void BlockPool::start_version(PolicyVersion version) {
   version_ = version;
+  if (!index_.empty()) stale_.clear();   // empty: forgotten for an update already, whose end this is
+  for (const auto& [key, index] : index_)
+    if (blocks_[index].tokens_hash != 0) stale_.insert(blocks_[index].tokens_hash);
   while (!index_.empty()) forget(index_.begin()->second);
 }
 

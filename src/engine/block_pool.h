@@ -8,6 +8,7 @@
 #include <queue>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "corisco/base/id.h"
@@ -47,12 +48,15 @@ class BlockPool {
   // The longest recorded prefix of ids in whole blocks, with a reference taken on each.
   Prefix acquire_prefix(std::span<const TokenId> ids);
   // The used block holds these block_tokens ids behind the prefix parent. When another block
-  // holds the same already, that one stays the recorded one. Returns the prefix's id.
-  PrefixId record(BlockIndex block, PrefixId parent, std::span<const TokenId> ids);
+  // holds the same already, that one stays the recorded one. Returns the prefix's id. tokens_hash: of all tokens
+  // up to its end, the same under every version; 0: not told.
+  PrefixId record(BlockIndex block, PrefixId parent, std::span<const TokenId> ids, std::uint64_t tokens_hash = 0);
   // The one that a recorded block ends; 0 of another.
   PrefixId prefix_of(BlockIndex block) const { return blocks_.at(block).prefix; }
   // Forgets every recorded prefix: what is computed from now on belongs to this version.
   void start_version(PolicyVersion version);
+  // Tokens that were recorded when a version ended and have been computed again since, in whole blocks.
+  std::uint64_t num_recomputed_tokens() const { return num_recomputed_tokens_; }
 
  private:
   struct Block {
@@ -60,6 +64,7 @@ class BlockPool {
     PrefixId prefix = 0;                     // 0: not recorded
     PrefixId parent = 0;
     std::uint64_t key = 0;                   // in index_
+    std::uint64_t tokens_hash = 0;
     std::vector<TokenId> ids;
     std::list<BlockIndex>::iterator cached;  // valid while recorded without references
   };
@@ -77,5 +82,7 @@ class BlockPool {
   std::priority_queue<BlockIndex, std::vector<BlockIndex>, std::greater<>> free_;
   std::list<BlockIndex> cached_;             // released longest ago first
   std::unordered_map<std::uint64_t, BlockIndex> index_;
+  std::unordered_set<std::uint64_t> stale_;  // hashes of the last version's prefixes, until they are there again
+  std::uint64_t num_recomputed_tokens_ = 0;
 };
 }  // namespace corisco::engine

@@ -162,9 +162,11 @@ void Scheduler::update(const ScheduledStep& step, const std::vector<Draw>& draws
 void Scheduler::record_full_blocks(Sequence& sequence) {
   const std::uint32_t block = pool_.block_tokens();
   const std::span<const TokenId> ids(sequence.token_ids);
+  hash_full_blocks(sequence);
   for (; (sequence.num_recorded + 1) * block <= sequence.num_computed; ++sequence.num_recorded) {
-    sequence.prefix = pool_.record(sequence.blocks[sequence.num_recorded], sequence.prefix,
-                                   ids.subspan(std::size_t{sequence.num_recorded} * block, block));
+    const std::size_t number = sequence.num_recorded;
+    sequence.prefix = pool_.record(sequence.blocks[number], sequence.prefix, ids.subspan(number * block, block),
+                                   sequence.prefix_hashes[number]);
   }
 }
 
@@ -181,7 +183,7 @@ void Scheduler::release_blocks(Sequence& sequence) {
   sequence.prefix = 0;
 }
 
-// Of what it has now; only the prompts that are computed or waited for need them.
+// Of what it has now.
 void Scheduler::hash_full_blocks(Sequence& sequence) const {
   if (!options_.share_prefixes) return;
   const std::size_t block = pool_.block_tokens();

@@ -27,7 +27,7 @@ struct Sequence {
   std::vector<BlockIndex> blocks;
   std::uint32_t num_recorded = 0;     // leading blocks that are recorded as a prefix
   PrefixId prefix = 0;                // that they make
-  // [i]: of the tokens up to the end of block i; kept up to date while it waits or computes its prompt.
+  // [i]: of the tokens up to the end of block i; kept up to date where blocks are shared.
   std::vector<std::uint64_t> prefix_hashes;
   // Of a decoder with recurrent layers, while it runs: the slot of its state after num_computed tokens, and the one
   // that the step in progress copies that state to.

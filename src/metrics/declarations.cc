@@ -83,6 +83,8 @@ const Table kEngine{
     {Kind::counter, "corisco_engine_prompt_tokens_total", "Tokens of the prompts given to the engine."},
     {Kind::counter, "corisco_engine_prompt_tokens_reused_total",
      "Prompt tokens whose KV blocks were there already."},
+    {Kind::counter, "corisco_engine_tokens_recomputed_total",
+     "Tokens in whole KV blocks that an update made stale and that were needed again."},
     {Kind::counter, "corisco_engine_steps_total", "Forward passes."},
     {Kind::counter, "corisco_engine_preempted_total", "Sequences put back for lack of KV blocks."},
     {Kind::counter, "corisco_engine_nonfinite_total", "Sequences ended by logits that were not finite."},

@@ -18,6 +18,13 @@ bool begins_alike(const SharedPrefix<T>& whole, const SharedPrefix<T>& base, std
   return std::equal(ours.begin(), ours.begin() + static_cast<std::ptrdiff_t>(size - known), theirs.begin());
 }
 
+// How many first items two have in common, at least. What is stored once is not looked at.
+std::size_t num_common(const SharedPrefix<std::uint16_t>& whole, const SharedPrefix<std::uint16_t>& base) {
+  const auto shared = whole.size() - whole.num_own();
+  const bool is_told = shared > 0 && whole.shares_first(shared, base);
+  return is_told ? shared : base.common_with(whole.items());
+}
+
 // Calls of earlier attempts are never gone on from, nor those that ran when a daemon ended.
 bool ends_all(const Record& record) { return std::holds_alternative<RunResumed>(record); }
 RolloutId ended_by(const Record& record) {
@@ -43,24 +50,14 @@ void CallBases::see(const Record& record) {
     const auto num_prompt = call.prompt_ids.size();
     attempt->second.calls[call.id] = {
         SharedPrefix<TokenId>::extend(call.prompt_ids, num_prompt, token_ids(call.tokens)), num_prompt,
-        call.request_json, experts_of(*recorded)};
+        call.request_json, call.routed_experts};
   }
-}
-
-// What the record says that it shares with its base is stored once.
-SharedPrefix<std::uint16_t> CallBases::experts_of(const CallRecorded& record) const {
-  const auto& own = record.call.routed_experts;
-  const Beginning* base = record.base_experts > 0 ? find(record.call) : nullptr;
-  if (base == nullptr) return own;
-  return SharedPrefix<std::uint16_t>::extend(
-      base->routed_experts, record.base_experts,
-      {own.begin() + static_cast<std::ptrdiff_t>(record.base_experts), own.end()});
 }
 
 void CallBases::check(CallRecorded& record) const {
   check(record.call);
   const Beginning* base = record.call.base ? find(record.call) : nullptr;
-  record.base_experts = base == nullptr ? 0 : base->routed_experts.common_with(record.call.routed_experts);
+  record.base_experts = base == nullptr ? 0 : num_common(record.call.routed_experts, base->routed_experts);
 }
 
 void CallBases::check(Call& call) const {
@@ -83,7 +80,7 @@ Result<void> CallBases::make_whole(CallRecorded& record) const {
                  cat("call ", record.call.id, " shares more experts with call ", record.call.base, " than there are")};
   }
   record.call.routed_experts = SharedPrefix<std::uint16_t>::extend(base->routed_experts, record.base_experts,
-                                                                   record.call.routed_experts).items();
+                                                                   record.call.routed_experts.items());
   return {};
 }
 

@@ -36,7 +36,6 @@ class CallBases {
   };
   void check(Call& call) const;
   Result<void> make_whole(Call& call) const;
-  SharedPrefix<std::uint16_t> experts_of(const CallRecorded& record) const;
   const Beginning* find(const Call& call) const;
 
   std::unordered_map<RolloutId, Attempt> attempts_;

@@ -57,8 +57,8 @@ void append_context(Sample& row, std::size_t num_prompt, Tokens tail) {
 void append_routing(Sample& row, const Call& call) {
   const auto& from = call.routed_experts;
   if (from.size() < row.routed_experts.size()) return row.routed_experts.clear();   // not recorded
-  row.routed_experts.insert(row.routed_experts.end(),
-                            from.begin() + static_cast<std::ptrdiff_t>(row.routed_experts.size()), from.end());
+  const auto more = from.tail(row.routed_experts.size());
+  row.routed_experts.insert(row.routed_experts.end(), more.begin(), more.end());
 }
 
 void append_reply(Sample& row, const Call& call) {

@@ -66,10 +66,10 @@ class PayloadReader {
     sequence = std::move(items);
   }
   // Whoever has the first ones puts them in front.
-  void appendix(std::vector<std::uint16_t>& items, std::uint64_t& first) {
+  void appendix(SharedPrefix<std::uint16_t>& items, std::uint64_t& first) {
     if (!trouble_.empty() || bytes_.empty()) return;
     (*this)(first);
-    (*this)(items);
+    rest(items, first);
     if (first == 0 && items.empty()) fail("an appendix of nothing");
   }
   void operator()(std::vector<SampledToken>& tokens) {

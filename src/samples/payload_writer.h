@@ -41,7 +41,8 @@ class PayloadWriter {
     if (value) (*this)(*value);
   }
   // The items behind the first ones.
-  void rest(const SharedPrefix<TokenId>& sequence, std::size_t first) {
+  template <class T>
+  void rest(const SharedPrefix<T>& sequence, std::size_t first) {
     const auto items = sequence.tail(first);
     (*this)(items.size());
     for (const auto item : items) (*this)(item);
@@ -51,12 +52,11 @@ class PayloadWriter {
   }
   // The last field of its record, which is not there if there are no items: how many of them were the first
   // ones of an earlier record's, and the others.
-  void appendix(const std::vector<std::uint16_t>& items, std::uint64_t first) {
+  void appendix(const SharedPrefix<std::uint16_t>& items, std::uint64_t first) {
     if (items.empty()) return;
     first = std::min<std::uint64_t>(first, items.size());
     (*this)(first);
-    (*this)(items.size() - first);
-    for (std::size_t i = first; i < items.size(); ++i) (*this)(items[i]);
+    rest(items, first);
   }
   // By column: ids, log-probabilities, whether they are also those of the draw or else the latter, and
   // runs of equal versions.

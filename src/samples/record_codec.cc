@@ -121,7 +121,7 @@ std::size_t encoded_bytes(const Record& record) {
     };
     return kFixed + 4 * own(call.prompt_ids.size(), call.base_tokens) + 20 * call.tokens.size() +
            own(call.request_json.size(), call.base_request_bytes) + call.reply_text.size() + error_bytes +
-           2 * call.routed_experts.size();
+           2 * own(call.routed_experts.size(), call.routed_experts.size() - call.routed_experts.num_own());
   }
   if (const auto* opened = std::get_if<RolloutOpened>(&record)) return kFixed + opened->spec.task_json.size();
   if (const auto* finished = std::get_if<RolloutFinished>(&record)) {

@@ -24,7 +24,7 @@ bool remove_from(CallRecorded& recorded) {
   call.tokens.clear();
   call.reply_text.clear();
   call.parse_errors.clear();
-  call.routed_experts.clear();
+  call.routed_experts = {};
   recorded.base_experts = 0;
   call.base = {};
   call.base_tokens = call.base_request_bytes = 0;

@@ -101,6 +101,16 @@ Result<void> Store::start_attempt(AttemptKey attempt, std::uint64_t salt) {
   return {};
 }
 
+void Store::share_experts(Call& call) {
+  const Call* base = call.base ? find_call(call.base, call.attempt) : nullptr;
+  const bool is_whole = call.routed_experts.num_own() == call.routed_experts.size();
+  if (base == nullptr || !is_whole) return;
+  const auto common = base->routed_experts.common_with(call.routed_experts.own());
+  if (common == 0) return;
+  call.routed_experts =
+      SharedPrefix<std::uint16_t>::extend(base->routed_experts, common, call.routed_experts.tail(common));
+}
+
 Result<void> Store::append(Call call) {
   OpenRollout* open = running(call.attempt);
   if (open == nullptr) return Error{Code::not_found, cat(name_of(call.attempt), " does not run")};

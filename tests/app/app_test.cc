@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <set>
+#include <thread>
 
 #include "app/evaluation.h"
 #include "app/progress.h"
@@ -64,6 +66,19 @@ TEST(RunFolder, IsNumberedUnlessResumed) {
   EXPECT_EQ(resumed.name, "trial-3");
   EXPECT_TRUE(resumed.is_resumed);
   EXPECT_TRUE(fs::exists(resumed.checkpoints()));
+}
+
+TEST(RunFolder, DaemonsThatBeginAtOnceHaveOneEach) {
+  Folder scratch;
+  config::Run run;
+  run.folder = scratch.path;
+  run.name = "trial";
+  std::vector<std::string> names(8);
+  {
+    std::vector<std::jthread> daemons;
+    for (auto& name : names) daemons.emplace_back([&] { name = open_run_folder(run, false).value().name; });
+  }
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
 }
 
 FinishedRollout finished(std::uint64_t id, Outcome outcome, std::optional<double> reward, const char* task) {

@@ -85,6 +85,31 @@ TEST_F(ResumeCheck, OtherHarnessAndRewardFilesAreDifferences) {
   EXPECT_TRUE(check().ok());
 }
 
+TEST_F(ResumeCheck, WhatTheyImportIsComparedToo) {
+  ASSERT_TRUE(files::write_atomically(path + "/agent.py", "import prompts\n").ok());
+  ASSERT_TRUE(files::write_atomically(path + "/prompts.py", "1").ok());
+  ASSERT_TRUE(check(true).ok());
+  ASSERT_TRUE(check().ok());
+  ASSERT_TRUE(files::write_atomically(path + "/prompts.py", "2").ok());
+  ASSERT_TRUE(files::write_atomically(path + "/other.py", "2").ok());
+  const auto changes = changes_of(folder, config, "tasks", "held-out");
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_EQ(to_text(changes[0]), cat("harness file prompts.py: SHA-256 ", files::sha256("1"), " -> SHA-256 ",
+                                     files::sha256("2")));
+  EXPECT_FALSE(changes[0].is_free);
+  fs::remove(path + "/prompts.py");
+  EXPECT_EQ(to_text(changes_of(folder, config, "tasks", "held-out").at(0)),
+            cat("harness file prompts.py: SHA-256 ", files::sha256("1"), " -> not imported"));
+}
+
+// Written by a daemon that did not look at what is imported: nothing to compare.
+TEST_F(ResumeCheck, AManifestOfBeforeThatListsNoImports) {
+  auto manifest = parse_ordered_json(files::read(folder.path + "/manifest.json").value());
+  ASSERT_EQ(manifest["harness_files"]["rollouts.reward.python"].erase("imports"), 1U);
+  ASSERT_TRUE(files::write_atomically(folder.path + "/manifest.json", json_text(manifest)).ok());
+  EXPECT_TRUE(check().ok());
+}
+
 TEST_F(ResumeCheck, AManifestOfBeforeThatListsNoHarnessFiles) {
   auto manifest = parse_ordered_json(files::read(folder.path + "/manifest.json").value());
   EXPECT_EQ(manifest["harness_files"].size(), 2U);

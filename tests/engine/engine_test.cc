@@ -213,6 +213,7 @@ TEST(Engine, ASuspendedReplyGoesOnUnderTheNewPolicy) {
   EXPECT_EQ(replies.at(1).ids(), expected);
   for (std::size_t i = 0; i < 8; ++i)
     EXPECT_EQ(replies.at(1).tokens[i].policy_version.value, i < 4 ? 0U : 1U);
+  EXPECT_EQ(engine->stats().num_recomputed_tokens, 8U);   // of 5 and 3 drawn, fed ones
 }
 
 TEST(Engine, ANewPolicyNeverReadsTheCacheOfTheOld) {
@@ -226,8 +227,18 @@ TEST(Engine, ANewPolicyNeverReadsTheCacheOfTheOld) {
   decoder.weights = 1;
   engine->set_policy_version({1});
   engine->add(make_request(3, Ids(20, 7), 4, 8));
+  EXPECT_EQ(engine->stats().num_recomputed_tokens, 0U);
   EXPECT_EQ(finish(*engine).at(3).ids(), predict(Ids(20, 7), 4, 8, 1));
   EXPECT_EQ(engine->stats().num_reused_prompt_tokens, 16U);
+  EXPECT_EQ(engine->stats().num_recomputed_tokens, 20U);
+  engine->release_memory();                // as before an update
+  engine->set_policy_version({2});
+  engine->add(make_request(4, Ids(9, 7), 1, 8));   // two whole blocks of what was there
+  finish(*engine);
+  EXPECT_EQ(engine->stats().num_recomputed_tokens, 28U);
+  engine->add(make_request(5, Ids(9, 7), 1, 8));
+  finish(*engine);
+  EXPECT_EQ(engine->stats().num_recomputed_tokens, 28U);
 }
 
 TEST(Engine, ReleasedMemoryIsTakenAgainAndItsContentsAreNotMissed) {

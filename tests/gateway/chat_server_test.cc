@@ -212,8 +212,8 @@ TEST_F(ChatServerTest, TheExpertsOfAReplyAreRecordedWithIt) {
   chat(hi(), open_attempt(2, Mode::val));
   const auto calls = on_io([this] { return sink.calls; });
   ASSERT_EQ(calls.size(), 3U);
-  EXPECT_EQ(calls[0].routed_experts, generator.routed_experts);
-  EXPECT_EQ(calls[1].routed_experts, generator.routed_experts);
+  EXPECT_EQ(calls[0].routed_experts.items(), generator.routed_experts);
+  EXPECT_EQ(calls[1].routed_experts.items(), generator.routed_experts);
   EXPECT_TRUE(calls[2].routed_experts.empty());
 }
 

@@ -184,6 +184,30 @@ TEST_F(InterruptedCallTest, AReplyIsOutOfTheGateBeforeItIsWritten) {
   EXPECT_TRUE(client.wait_for("[DONE]"));
 }
 
+// Else a kill could lose a call that its harness has in full.
+TEST_F(InterruptedCallTest, TheLastByteWaitsForTheRecord) {
+  sink.is_slow = true;
+  generator.is_manual = true;
+  start();
+  RawClient whole(port), stream(port);
+  whole.send(post("/v1/chat/completions", json_text(hi())));
+  ASSERT_TRUE(eventually([this] { return generator.requests.size() == 1; }));
+  ASSERT_NO_FATAL_FAILURE(begin_stream(stream));
+  on_io([this] {
+    for (const std::uint64_t id : {1, 2}) generator.give(RequestId{id}, {'a', kEnd}, FinishReason::stop);
+    return 0;
+  });
+  ASSERT_TRUE(eventually([this] { return sink.calls.size() == 2; }));
+  EXPECT_FALSE(whole.receive(50));
+  while (stream.receive(50)) {
+  }
+  for (const char* last : {"\"finish_reason\":\"stop\"", "[DONE]"})
+    EXPECT_EQ(stream.bytes().find(last), std::string::npos) << stream.bytes();
+  on_io([this] { return sink.is_slow = false; });
+  EXPECT_EQ(whole.read_reply().status, 200);
+  EXPECT_TRUE(stream.wait_for("\"finish_reason\":\"stop\"") && stream.wait_for("[DONE]"));
+}
+
 TEST_F(InterruptedCallTest, StoppingCutsWhatRunsAndRecordsIt) {
   start();
   generator.is_manual = true;

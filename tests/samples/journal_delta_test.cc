@@ -142,18 +142,33 @@ TEST_F(JournalDeltaTest, AWrongBaseIsNotUsed) {
 // Two experts a token: those that equal the base's are stored once, whatever follows the first other one.
 TEST_F(JournalDeltaTest, ExpertsComeBackWholeAndAreStoredOnceWhereTheyAreTheSame) {
   auto calls = conversation(3, true);
-  for (auto& call : calls)
-    for (std::size_t i = 0; i < 2 * (call.prompt_ids.size() + call.tokens.size() - 1); ++i)
-      call.routed_experts.push_back(static_cast<std::uint16_t>(i % 100));
+  for (auto& call : calls) {
+    std::vector<std::uint16_t> experts(2 * (call.prompt_ids.size() + call.tokens.size() - 1));
+    for (std::size_t i = 0; i < experts.size(); ++i) experts[i] = static_cast<std::uint16_t>(i % 100);
+    call.routed_experts = std::move(experts);
+  }
   write_calls(calls);
   const auto shared = file_bytes();
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(read_calls().at(i).routed_experts, calls[i].routed_experts);
-  calls[2].routed_experts[7] = 99;         // computed again, under newer weights
+  const auto read = read_calls();          // also in memory
+  EXPECT_EQ(read[2].routed_experts.num_own(), calls[2].routed_experts.size() - calls[1].routed_experts.size());
+  auto written = calls;                    // as the store has them: nothing of what they share is compared
+  for (std::size_t i = 1; i < 3; ++i)
+    written[i].routed_experts = SharedPrefix<std::uint16_t>::extend(
+        written[i - 1].routed_experts, calls[i - 1].routed_experts.size(),
+        calls[i].routed_experts.tail(calls[i - 1].routed_experts.size()));
+  std::filesystem::remove(path);
+  write_calls(written);
+  EXPECT_EQ(file_bytes(), shared);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(read_calls().at(i).routed_experts, calls[i].routed_experts);
+  auto others = calls[2].routed_experts.items();
+  others[7] = 99;                          // computed again, under newer weights
+  calls[2].routed_experts = std::move(others);
   std::filesystem::remove(path);
   write_calls(calls);
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(read_calls().at(i).routed_experts, calls[i].routed_experts);
   EXPECT_GT(file_bytes(), shared + calls[1].routed_experts.size() - 20);
-  calls[0].routed_experts.clear();         // by a daemon that recorded none yet
+  calls[0].routed_experts = {};            // by a daemon that recorded none yet
   std::filesystem::remove(path);
   write_calls(calls);
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(read_calls().at(i).routed_experts, calls[i].routed_experts);

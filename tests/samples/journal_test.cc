@@ -125,7 +125,7 @@ TEST_F(JournalTest, ReadsBackEachTypeOfRecord) {
   EXPECT_FALSE(call.is_trainable);
   EXPECT_EQ(call.request_json.items(), std::string("{\"a\":\"\0\"}", 9));
   EXPECT_EQ(call.parse_errors, (std::vector<std::string>{"no name", ""}));
-  EXPECT_EQ(call.routed_experts, (std::vector<std::uint16_t>{3, 0, 65534, 7}));
+  EXPECT_EQ(call.routed_experts.items(), (std::vector<std::uint16_t>{3, 0, 65534, 7}));
   EXPECT_EQ(call.state, CallState::side);
   EXPECT_EQ(call.split, SplitCause::tools_changed);
   EXPECT_EQ(std::get<CallDelivered>(records[4]).state, CallState::superseded);
@@ -329,7 +329,7 @@ TEST_F(JournalTest, MoreThanTheBoundIsRefusedAtOnce) {
 
 // Where a record's experts begin, if it has some: what is before them is a whole record that has none.
 std::size_t size_without_experts(Record record) {
-  if (auto* recorded = std::get_if<CallRecorded>(&record)) recorded->call.routed_experts.clear();
+  if (auto* recorded = std::get_if<CallRecorded>(&record)) recorded->call.routed_experts = {};
   return encode(record).size();
 }
 

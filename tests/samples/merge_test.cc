@@ -52,9 +52,9 @@ TEST(Merge, ATokensExpertsAreThoseOfTheCallThatFirstFedIt) {
   rows = rows_of(rollout, MergeLevel::transition, report);
   EXPECT_THAT(rows[0].routed_experts, ElementsAre(10, 20, 30));
   EXPECT_THAT(rows[1].routed_experts, ElementsAre(11, 21, 31, 41, 51, 61));
-  rollout.calls[1].routed_experts.clear();   // then not of every token
+  rollout.calls[1].routed_experts = {};   // then not of every token
   EXPECT_THAT(rows_of(rollout, MergeLevel::trajectory, report)[0].routed_experts, IsEmpty());
-  rollout.calls[0].routed_experts.clear();
+  rollout.calls[0].routed_experts = {};
   rollout.calls[1].routed_experts = {11, 21, 31, 41, 51, 61};
   EXPECT_THAT(rows_of(rollout, MergeLevel::trajectory, report)[0].routed_experts, ElementsAre(11, 21, 31, 41, 51, 61));
 }

@@ -98,7 +98,7 @@ TEST(RecordCodec, ExpertsAreALastFieldThatOtherCallsLack) {
   EXPECT_TRUE(coded(call).routed_experts.empty());
   call.routed_experts = {0, 127, 128, 65};
   EXPECT_EQ(bytes_of(call) - without, 7U);
-  EXPECT_EQ(coded(call).routed_experts, (std::vector<std::uint16_t>{0, 127, 128, 65}));
+  EXPECT_EQ(coded(call).routed_experts.items(), (std::vector<std::uint16_t>{0, 127, 128, 65}));
   const std::string whole = encode(CallRecorded{call});
   for (std::size_t size = without + 1; size < whole.size(); ++size)
     EXPECT_FALSE(decode(type_of(CallRecorded{}), std::string_view(whole).substr(0, size)).ok()) << size;

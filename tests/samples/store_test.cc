@@ -145,6 +145,30 @@ TEST_F(StoreTest, TheSameCallTwiceIsRefused) {
   EXPECT_TRUE(store.append(call_of(1, 1, 11, 0, 1)).ok());
 }
 
+// What equals the experts of the call that it goes on from is stored once, up to the first one that differs,
+// and only of a call of its own attempt.
+TEST_F(StoreTest, ExpertsOfAConversationAreHeldOnce) {
+  open_pair();
+  Call first = call_of(1, 1, 10, 0), second = call_of(1, 1, 11, 1);
+  first.routed_experts = {1, 2, 3, 4};
+  second.base = CallId{10};
+  second.routed_experts = {1, 2, 3, 4, 5, 6};
+  Call third = second;
+  third.routed_experts = {1, 2, 9, 4, 5, 6};
+  Call of_another = second;
+  of_another.attempt.rollout = RolloutId{2};
+  ASSERT_TRUE(store.append(first).ok());
+  for (auto* call : {&first, &second, &third, &of_another}) store.share_experts(*call);
+  EXPECT_EQ(first.routed_experts.num_own(), 4U);
+  EXPECT_EQ(second.routed_experts.items(), (std::vector<std::uint16_t>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(second.routed_experts.num_own(), 2U);
+  EXPECT_EQ(third.routed_experts.items(), (std::vector<std::uint16_t>{1, 2, 9, 4, 5, 6}));
+  EXPECT_EQ(third.routed_experts.num_own(), 4U);
+  EXPECT_EQ(of_another.routed_experts.num_own(), 6U);
+  store.share_experts(second);             // once more changes nothing
+  EXPECT_EQ(second.routed_experts.num_own(), 2U);
+}
+
 TEST_F(StoreTest, OpeningsAreChecked) {
   open_pair();
   EXPECT_EQ(code_of(store.open_group(GroupId{1}, 7, 2, {})), Code::conflict);

@@ -73,6 +73,11 @@ def test_inspect_reads_a_run_that_goes_on(model, tmp_path):
         wait_until(lambda: daemon.metric("corisco_samples_calls_total") >= 4, 30, "calls")
         status, found = inspected(tmp_path, "tiny")
         assert status == 0 and found["is_running"] and found["accounts"]["waiting"]["calls"] >= 1
+        with open(tmp_path / "runs/tiny/metrics.jsonl", "a") as lines:
+            lines.write('{"as if this daemon were')    # writing a line, which another one must not cut
+        status, output = run(tmp_path, "serve", config, "--resume")
+        assert status == 2 and "in use by another daemon" in output, output
+        assert (tmp_path / "runs/tiny/metrics.jsonl").read_text().endswith("as if this daemon were")
         daemon.process.kill()
         daemon.process.wait()
     status, found = inspected(tmp_path, "tiny")

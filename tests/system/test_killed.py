@@ -62,6 +62,10 @@ def test_what_ran_is_run_again_as_a_new_attempt_and_the_old_ones_key_is_refused(
         daemon.process.kill()
         daemon.process.wait()
     old = [event for event in events() if event["event"] == "start"]
+    # Every reply that a harness had is in the journal, once.
+    status, output = run(tmp_path, "inspect", "tiny", "--json")
+    accounts = json.loads(output)["accounts"]
+    assert status == 0 and accounts["produced"]["calls"] == 4 and accounts["balance"], accounts
     with Daemon(tmp_path, config, "--resume", "--set", "run.when_done=serve") as daemon:
         for event in old:
             status, reply = daemon.post("/v1/chat/completions", {"model": "m", "messages": []}, key=event["key"])

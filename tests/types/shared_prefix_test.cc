@@ -27,6 +27,8 @@ TEST(SharedPrefix, GoesOnFromTheBeginningOfAnother) {
   EXPECT_EQ(forked.items(), (Items{1, 2, 9, 8}));
   EXPECT_EQ(forked.size(), 4U);
   EXPECT_EQ(forked.num_own(), 2U);
+  EXPECT_EQ(Items(forked.own().begin(), forked.own().end()), (Items{9, 8}));
+  EXPECT_TRUE(Ids().own().empty());
   EXPECT_EQ(Ids::extend(longer, 99, {6}).items(), (Items{1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(Ids::extend(longer, 0, {7}).items(), Items{7});
   EXPECT_EQ(Ids::extend(base, 4, {}), base);

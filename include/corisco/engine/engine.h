@@ -56,6 +56,7 @@ struct EngineDelta {
 struct EngineStats {
   std::uint32_t num_waiting = 0, num_running = 0;
   std::uint64_t num_prompt_tokens = 0, num_reused_prompt_tokens = 0, num_sampled_tokens = 0;
+  std::uint64_t num_recomputed_tokens = 0;   // that were cached when the weights changed, and were needed again
   std::uint64_t num_steps = 0, num_preempted = 0, num_nonfinite = 0;
   std::uint32_t num_kv_blocks = 0, num_kv_blocks_used = 0;
 };

@@ -35,6 +35,9 @@ class Store {
   // Later than every earlier attempt, else conflict. Calls of earlier attempts are dropped from
   // the rollout (the journal keeps them). salt: of the attempt's sampling key.
   Result<void> start_attempt(AttemptKey attempt, std::uint64_t salt = 0);
+  // Of a call that is to be recorded: its experts share what equals those of the call that it goes on from,
+  // mostly all of the latter's, so that an attempt holds each token's once.
+  void share_experts(Call& call);
   // not_found once the rollout is finished or the attempt superseded: what it sends is refused.
   // conflict for a call that is there already, by id or by (turn, choice).
   Result<void> append(Call call);

@@ -121,7 +121,7 @@ struct Call {
   std::vector<std::string> parse_errors;  // of tool calls that the reply wrote badly
   // Of a mixture-of-experts model, if the run asks for it: the experts that each token went to when it was
   // sampled, [P + T - 1, expert layers, experts per token]. Empty: not recorded.
-  std::vector<std::uint16_t> routed_experts;
+  SharedPrefix<std::uint16_t> routed_experts;
   // An earlier recorded call of the attempt, and how much of it this one begins with: what need not be
   // stored again. base 0: none.
   CallId base;

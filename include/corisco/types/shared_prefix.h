@@ -34,8 +34,9 @@ class SharedPrefix {
 
   std::size_t size() const { return last_ ? last_->base_size + last_->items.size() : 0; }
   bool empty() const { return size() == 0; }
-  // What it does not share with its base.
-  std::size_t num_own() const { return last_ ? last_->items.size() : 0; }
+  // What it does not share with its base: its last items. Valid while it lives.
+  std::span<const T> own() const { return last_ ? std::span<const T>(last_->items) : std::span<const T>(); }
+  std::size_t num_own() const { return own().size(); }
 
   // All items in one; linear.
   Items items() const { return tail(0); }
