@@ -58,7 +58,8 @@ asio::awaitable<ChatCall::Failure> ChatCall::end_harness() {
     if (auto failure = co_await flush()) co_return failure;
   }
   const Usage nothing_sampled;
-  is_delivered_ = co_await send_last(streams, nothing_sampled);
+  const Streams said = std::make_shared<const std::vector<ChoiceStream>>(std::move(streams));
+  is_delivered_ = co_await send_last(said, nothing_sampled);
   co_return std::nullopt;
 }
 }  // namespace corisco::gateway

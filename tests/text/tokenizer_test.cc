@@ -49,7 +49,8 @@ class Family : public ::testing::TestWithParam<const char*> {};
 TEST_P(Family, EncodesAndDecodesAsTheReference) {
   const auto tokenizer = tiny(GetParam());
   ASSERT_TRUE(tokenizer);
-  expect_cases(*tokenizer, golden_json(cat("tiny/", GetParam(), "/cases.json")));
+  const auto cases = golden_json(cat("tiny/", GetParam(), "/cases.json"));
+  for (int turn = 0; turn < 2; ++turn) expect_cases(*tokenizer, cases);   // the second from what it remembers
 }
 
 TEST_P(Family, TokenBytesOfAllTokensGiveTheText) {
@@ -202,6 +203,30 @@ TEST_P(Family, TimeGrowsWithTheLength) {
     const double quarter = seconds_to_encode(*tokenizer, text.substr(0, text.size() / 4));
     EXPECT_LT(seconds_to_encode(*tokenizer, text), 10 * quarter + 0.001) << text.substr(0, 10);
   }
+}
+
+TEST(Tokenizer, RemembersMessagesWhateverLiesAroundThem) {
+  const auto tokenizer = tiny("llama3");
+  ASSERT_TRUE(tokenizer);
+  const std::string message = "The capital of France is Paris, isn't it? 客单价 12345";
+  const auto alone = encode(*tokenizer, message, true);
+  const auto end = encode(*tokenizer, "<|im_end|>", true);
+  ASSERT_EQ(end.size(), 1U);
+  const auto twice = encode(*tokenizer, cat(message, "<|im_end|>", message), true);
+  std::vector<TokenId> expected = alone;
+  expected.push_back(end[0]);
+  expected.insert(expected.end(), alone.begin(), alone.end());
+  EXPECT_EQ(twice, expected);
+  EXPECT_GT(encode(*tokenizer, cat(message, "<|im_end|>"), false).size(), alone.size() + 1);
+}
+
+TEST(Tokenizer, LongMessagesBeginTheMemoryAnew) {
+  const auto tokenizer = tiny("llama3");
+  ASSERT_TRUE(tokenizer);
+  const std::string text(std::size_t{1} << 20, 'x');
+  const auto expected = encode(*tokenizer, text, true);
+  for (int i = 0; i < 20; ++i) encode(*tokenizer, cat(text.substr(8), i), true);   // 16 MB are remembered
+  EXPECT_EQ(encode(*tokenizer, text, true), expected);
 }
 
 TEST(Tokenizer, FourThreadsEncodeTheSame) {

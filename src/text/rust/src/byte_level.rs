@@ -1,20 +1,25 @@
 //! The short way from text to ids for byte-level tokenizers (GPT-2's kind): words are found without
-//! regular expressions where the expression is a known one, and encoded by the library once each. The
-//! ids are the library's. Immutable but for its cache of words; any thread.
+//! regular expressions where the expression is a known one, and encoded by the library once each, and a
+//! message's text that many calls begin with is encoded once as a whole. The ids are the library's.
+//! Immutable but for its caches; any thread.
 
 use crate::abi::Failure;
 use crate::added_tokens::AddedTokens;
 use crate::characters::Classes;
 use crate::composing::composed;
+use crate::id_cache::{IdCache, Limits};
 use crate::literals::Literals;
 use crate::vocabulary::character_of_byte;
-use crate::word_cache::WordCache;
 use crate::word_patterns::{end_of_gpt2_word, end_of_gpt4_word, GPT2, GPT4};
 use std::borrow::Cow;
 use tokenizers::pre_tokenizers::split::{Split, SplitPattern};
 use tokenizers::{
     Model, ModelWrapper, NormalizerWrapper, PreTokenizerWrapper, SplitDelimiterBehavior, Tokenizer,
 };
+
+const WORDS: Limits = Limits { texts: 32768, bytes: 2 << 20, text_bytes: 64 };
+/// What lies between two added tokens: system prompts, and the tasks of a group's rollouts.
+const PARTS: Limits = Limits { texts: 4096, bytes: 16 << 20, text_bytes: 1 << 20 };
 
 /// Cuts a text into words, or words into smaller ones.
 enum Step {
@@ -29,7 +34,8 @@ pub struct ByteLevelEncoder {
     classes: &'static Classes,
     composes: bool,
     character_of_byte: [char; 256],
-    cache: WordCache,
+    words: IdCache,
+    parts: IdCache,
 }
 
 impl ByteLevelEncoder {
@@ -49,7 +55,8 @@ impl ByteLevelEncoder {
             classes: Classes::shared()?,
             composes,
             character_of_byte: character_of_byte(),
-            cache: WordCache::default(),
+            words: IdCache::new(WORDS),
+            parts: IdCache::new(PARTS),
         })
     }
 
@@ -61,27 +68,35 @@ impl ByteLevelEncoder {
         literals: Literals,
     ) -> Result<Vec<i32>, Failure> {
         let mut ids = Vec::with_capacity(text.len() / 3 + 1);
-        let mut session = self.cache.session();
+        let mut words = self.words.session();
+        let mut parts = self.parts.session();
         let mut written = String::new();
         let model = tokenizer.get_model();
         let mut append_word = |word: &str, ids: &mut Vec<i32>| {
-            session.append(word, ids, |ids| self.encode_word(model, word, &mut written, ids))
+            words.append(word, ids, |ids| self.encode_word(model, word, &mut written, ids))
         };
-        for piece in added.raw.split(text, |range| literals.touch(&range)) {
-            if let Some(id) = piece.id {
-                ids.push(id as i32);
-                continue;
-            }
-            let part = self.normalized(tokenizer, &text[piece.range])?;
-            // Special tokens among these are all meant, or none: see tokenizer.rs.
+        // Special tokens among the normalized ones are all meant, or none: see tokenizer.rs.
+        let is_plain = literals.is_none() || !added.normalized.has_special();
+        let mut append_part = |part: &str, ids: &mut Vec<i32>| -> Result<(), Failure> {
+            let part = self.normalized(tokenizer, part)?;
             for inner in added.normalized.split(&part, |_| !literals.is_none()) {
                 match inner.id {
                     Some(id) => ids.push(id as i32),
-                    None => self.each_word(&self.steps, &part[inner.range], &mut |word| append_word(word, &mut ids))?,
+                    None => self.each_word(&self.steps, &part[inner.range], &mut |word| append_word(word, ids))?,
                 }
             }
+            Ok(())
+        };
+        for piece in added.raw.split(text, |range| literals.touch(&range)) {
+            let part = &text[piece.range];
+            match piece.id {
+                Some(id) => ids.push(id as i32),
+                None if is_plain => parts.append(part, &mut ids, |ids| append_part(part, ids))?,
+                None => append_part(part, &mut ids)?,
+            }
         }
-        session.finish();
+        words.finish();
+        parts.finish();
         Ok(ids)
     }
 

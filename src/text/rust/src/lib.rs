@@ -12,6 +12,7 @@ mod clock;
 mod composing;
 mod grammar;
 mod grammar_abi;
+mod id_cache;
 mod literals;
 mod messages;
 mod methods;
@@ -21,7 +22,6 @@ mod render;
 mod tests_of_jinja;
 mod tokenizer;
 mod vocabulary;
-mod word_cache;
 mod word_patterns;
 
 use abi::{guard, Buffer, Failure, Ids, INVALID, OK};
