@@ -14,6 +14,12 @@ struct Compiled {
   std::shared_ptr<const text::Grammar> grammar;
 };
 
+// The request goes to the worker and comes back.
+struct Answer {
+  OrApiError<Compiled> compiled;
+  ChatRequest request;
+};
+
 OrApiError<Compiled> compile(ReplyGrammars& grammars, const ChatRequest& request, const ReplySyntax& syntax,
                              Thinking thinking, const text::Tokenizer& tokenizer) {
   auto wanted = wanted_grammar(request, syntax, thinking, tokenizer);
@@ -37,10 +43,15 @@ asio::awaitable<ChatCall::Failure> ChatCall::make_grammar() {
     co_return std::nullopt;
   }
   const auto thinking = thinking_of(parts_.reply_syntax, request_.is_completion(), prompt_.tail_text);
-  auto work = [&grammars = context_.grammars, request = request_, syntax = parts_.reply_syntax, thinking,
-               tokenizer = parts_.tokenizer] { return compile(grammars, request, syntax, thinking, *tokenizer); };
+  auto work = [&grammars = context_.grammars, request = std::move(request_), syntax = parts_.reply_syntax, thinking,
+               tokenizer = parts_.tokenizer]() mutable {
+    auto compiled = compile(grammars, request, syntax, thinking, *tokenizer);
+    return Answer{std::move(compiled), std::move(request)};
+  };
   const auto never_in_place = TextWorker::kBytesInPlaceMax + 1;
-  auto made = co_await context_.worker.run(never_in_place, std::move(work));
+  auto answer = co_await context_.worker.run(never_in_place, std::move(work));
+  request_ = std::move(answer.request);
+  auto& made = answer.compiled;
   if (auto* error = std::get_if<ApiError>(&made)) co_return std::move(*error);
   auto& compiled = std::get<Compiled>(made);
   const bool is_unenforced = compiled.constraint == Constraint::none;

@@ -6,7 +6,9 @@
 #include "corisco/base/json.h"
 #include "corisco/base/strings.h"
 #include "gateway/json_fields.h"
+#include "gateway/reply_reading.h"
 #include "gateway/tool_calls/call_grammar.h"
+#include "gateway/tool_calls/harmony_grammar.h"
 
 namespace corisco::gateway {
 namespace {
@@ -14,9 +16,6 @@ using tool_calls::CallableTool;
 using tool_calls::GrammarText;
 using Kind = ReplyForm::Kind;
 using PartKind = text::GrammarPart::Kind;
-
-constexpr const char* kOpen = "<think>";
-constexpr const char* kClose = "</think>";
 
 bool is_among(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
@@ -42,53 +41,75 @@ std::string form_body(const ReplyForm& form, GrammarText& out) {
   if (form.kind == Kind::json_schema) return out.schema(parse_ordered_json(form.text), form.is_strict);
   if (form.kind == Kind::regex) return out.part(PartKind::regex, form.text);
   if (form.kind == Kind::lark) return out.part(PartKind::lark, form.text);
-  std::vector<std::string> choices;
+  GrammarText::Texts choices;
   for (const auto& choice : form.choices) choices.push_back(out.literal(choice));
-  return cat("(", join(choices, " | "), ")");
+  return out.choice(choices);
 }
 
-ApiError no_grammar(const std::string& field, const std::string& family) {
-  const auto how = family.empty() ? std::string("this model is not known to write calls (gateway.tool_parser)")
-                                  : cat("calls as ", family, " writes them cannot be forced here");
-  return invalid_request(cat("'", field, "' needs calls that can be forced, but ", how, "; those of ",
-                             join(tool_calls::families_with_grammars(), ", "), " can. Send tool_choice auto"),
+// What is asked, and of whom.
+struct Asked {
+  const ChatRequest& request;
+  const ReplySyntax& syntax;
+  Thinking thinking = Thinking::none;
+};
+
+ApiError no_grammar(const std::string& field) {
+  const auto known = join(tool_calls::families_with_grammars(), ", ");
+  return invalid_request(cat("'", field, "' needs tool calls, but this model is not known to write any. Name how it "
+                             "does in the config's gateway.tool_parser (", known, "), or send tool_choice auto"),
                          field, "unsupported_parameter");
 }
 
-// The model's channels are no part of these grammars.
-bool replies_in_channels(const ReplySyntax& syntax) { return syntax.tool_parser == "openai"; }
-
-WantedGrammar finished(Constraint constraint, const std::string& body, std::string field, Thinking thinking,
-                       GrammarText& out) {
-  const auto blanks = "(/[ \\n]{1,4}/)?";
-  std::string start = body;
-  if (thinking != Thinking::none) out.rule("thoughts", cat(out.up_to(kClose), " ", blanks));
-  if (thinking == Thinking::is_open) start = cat("thoughts (", body, ")");
-  if (thinking == Thinking::may_open) start = cat("(", out.marker(kOpen), " thoughts)? (", body, ")");
-  out.rule("start", start);
-  return {constraint, out.take(), std::move(field)};
+// The body, after what the model may think.
+std::string after_thoughts(const Asked& asked, const std::string& body, GrammarText& out) {
+  if (asked.thinking == Thinking::none) return body;
+  const auto tags = reasoning_tags_of(asked.syntax);
+  if (!tags) return cat("(", tool_calls::harmony_thoughts(out), ")? (", body, ")");
+  const auto thoughts = cat(out.up_to(tags->close), " (/[ \\n]{1,4}/)?");
+  if (asked.thinking == Thinking::is_open) return cat(thoughts, " (", body, ")");
+  return cat("(", out.written(tags->open), " ", thoughts, ")? (", body, ")");
 }
 
-OrApiError<WantedGrammar> forced_calls(const ChatRequest& request, const ReplySyntax& syntax, Thinking thinking,
-                                       GrammarText& out) {
-  const auto calls = tool_calls::write_calls(syntax.tool_parser, callable_tools(request),
-                                             !request.allows_several_calls, out);
-  if (!calls) return no_grammar(request.forced_call.field, syntax.tool_parser);
-  return finished(Constraint::forced_call, *calls, request.forced_call.field, thinking, out);
+// What a grammar cannot say of a strict tool is refused, or left alone if the tool need not be called.
+OrApiError<WantedGrammar> finished(Constraint constraint, const std::string& start, std::string field,
+                                   GrammarText& out) {
+  if (!out.refusal().empty() && constraint == Constraint::strict_tools) return WantedGrammar();
+  if (!out.refusal().empty())
+    return invalid_request(cat("'", field, "': ", out.refusal()), field, "unsupported_grammar");
+  out.rule("start", start);
+  return WantedGrammar{constraint, out.take(), std::move(field)};
+}
+
+OrApiError<WantedGrammar> forced_calls(const Asked& asked, GrammarText& out) {
+  const auto& field = asked.request.forced_call.field;
+  const auto calls = tool_calls::write_calls(asked.syntax.tool_parser, callable_tools(asked.request),
+                                             !asked.request.allows_several_calls, out);
+  if (!calls) return no_grammar(field);
+  return finished(Constraint::forced_call, after_thoughts(asked, *calls, out), field, out);
 }
 
 // An answer in the form or, if there are tools, calls.
-OrApiError<WantedGrammar> form_or_calls(const ChatRequest& request, const ReplySyntax& syntax, Thinking thinking,
-                                        GrammarText& out) {
+OrApiError<WantedGrammar> form_or_calls(const Asked& asked, GrammarText& out) {
+  const auto& request = asked.request;
   const auto& field = request.form.field;
   auto body = form_body(request.form, out);
+  if (asked.syntax.has_channels() && !request.is_completion()) body = tool_calls::harmony_answer(body, out);
   if (request.reads_tool_calls && !request.tools_json.empty()) {
-    const auto calls = tool_calls::write_calls(syntax.tool_parser, callable_tools(request),
+    const auto calls = tool_calls::write_calls(asked.syntax.tool_parser, callable_tools(request),
                                                !request.allows_several_calls, out);
-    if (!calls) return no_grammar(field, syntax.tool_parser);
+    if (!calls) return no_grammar(field);
     body = cat(body, " | ", *calls);
   }
-  return finished(Constraint::form, body, field, thinking, out);
+  return finished(Constraint::form, after_thoughts(asked, body, out), field, out);
+}
+
+// Text with calls in it; a reply in channels has its thoughts among its messages.
+OrApiError<WantedGrammar> strict_calls(const Asked& asked, GrammarText& out) {
+  const auto body =
+      tool_calls::write_text_with_calls(asked.syntax.tool_parser, callable_tools(asked.request), out);
+  if (!body) return WantedGrammar();
+  const auto start = asked.syntax.has_channels() ? *body : after_thoughts(asked, *body, out);
+  return finished(Constraint::strict_tools, start, "tools", out);
 }
 }  // namespace
 
@@ -104,24 +125,21 @@ const char* to_string(Constraint constraint) {
 
 Thinking thinking_of(const ReplySyntax& syntax, bool is_completion, std::string_view prompt_text) {
   if (is_completion || !syntax.has_reasoning) return Thinking::none;
+  const auto tags = reasoning_tags_of(syntax);
+  if (!tags) return Thinking::may_open;   // in a channel, after any prompt
   const auto text = trim(prompt_text);
-  if (ends_with(text, kOpen)) return Thinking::is_open;
-  return ends_with(text, kClose) ? Thinking::none : Thinking::may_open;
+  if (ends_with(text, tags->open)) return Thinking::is_open;
+  return ends_with(text, tags->close) ? Thinking::none : Thinking::may_open;
 }
 
 OrApiError<WantedGrammar> wanted_grammar(const ChatRequest& request, const ReplySyntax& syntax, Thinking thinking,
                                          const text::Tokenizer& tokenizer) {
   GrammarText out(tokenizer);
-  const bool has_form = request.form.kind != Kind::free;
-  if (has_form && replies_in_channels(syntax) && !request.is_completion())
-    return invalid_request(cat("'", request.form.field, "' cannot be obeyed by a model that replies in channels"),
-                           request.form.field, "unsupported_parameter");
-  if (request.forced_call.is_forced) return forced_calls(request, syntax, thinking, out);
-  if (has_form) return form_or_calls(request, syntax, thinking, out);
+  const Asked asked{request, syntax, thinking};
+  if (request.forced_call.is_forced) return forced_calls(asked, out);
+  if (request.form.kind != Kind::free) return form_or_calls(asked, out);
   if (request.strict_tools.empty() || !request.reads_tool_calls) return WantedGrammar();
-  const auto body = tool_calls::write_text_with_calls(syntax.tool_parser, callable_tools(request), out);
-  if (!body) return WantedGrammar();
-  return finished(Constraint::strict_tools, *body, "tools", thinking, out);
+  return strict_calls(asked, out);
 }
 
 Result<std::shared_ptr<const text::Grammar>> ReplyGrammars::compile(const text::GrammarSource& source) {

@@ -28,8 +28,8 @@ struct WantedGrammar {
   text::GrammarSource source;
   std::string field;                     // of the request, for what is wrong with it
 };
-// Refused by name: what the model's way to write calls has no grammar for. Strict tools that the model may
-// call or not are left alone where that is so.
+// Refused by name: calls of a model that is not known to write any, and what of a strict tool's schema cannot be
+// said of the family's calls. Strict tools that the model may call or not are left alone where that is so.
 OrApiError<WantedGrammar> wanted_grammar(const ChatRequest& request, const ReplySyntax& syntax, Thinking thinking,
                                          const text::Tokenizer& tokenizer);
 

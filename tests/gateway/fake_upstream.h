@@ -3,6 +3,7 @@
 // request. Its own thread.
 #pragma once
 #include <atomic>
+#include <csignal>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -49,6 +50,7 @@ class FakeUpstream {
     ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
     port_ = ntohs(address.sin_port);
     if (!certificate.empty()) {
+      ::signal(SIGPIPE, SIG_IGN);                       // OpenSSL writes to clients that have left
       context_.reset(SSL_CTX_new(TLS_server_method()));
       SSL_CTX_use_certificate_chain_file(context_.get(), certificate.c_str());
       SSL_CTX_use_PrivateKey_file(context_.get(), key.c_str(), SSL_FILETYPE_PEM);

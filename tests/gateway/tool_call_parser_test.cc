@@ -1,7 +1,12 @@
 // What all families share: names, guessing, reasoning, what is held back, the JSON grammar.
 #include "gateway/tool_calls/json_scanner.h"
 
+#include <cstdlib>
+#include <utility>
+
+#include "corisco/base/files.h"
 #include "corisco/base/json.h"
+#include "corisco/base/strings.h"
 #include "gateway/every_split.h"
 
 namespace corisco::gateway::tool_calls::testing {
@@ -25,6 +30,13 @@ TEST(GuessFamily, FromTheTemplateThenTheModelType) {
   EXPECT_EQ(guess_family("<tool_call>\n<function=f>\n<parameter=a>", "qwen3_moe"), "qwen3_coder");
   EXPECT_EQ(guess_family("<tool_call>{name}\n<arg_key>", "glm4_moe"), "glm45");
   EXPECT_EQ(guess_family("{{'<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>'}}", "qwen2"), "deepseek_v3");
+  const std::string section = "{{'<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>' + ";
+  EXPECT_EQ(guess_family(section + "tool['type'] + '<｜tool▁sep｜>' + tool['name'] + '\\n```json'}}", "deepseek_v3"),
+            "deepseek_v3");
+  EXPECT_EQ(guess_family(section + "tool['name'] + '<｜tool▁sep｜>' + tool['arguments']}}", "deepseek_v3"),
+            "deepseek_v31");
+  EXPECT_EQ(guess_family("", "deepseek_v3"), "deepseek_v3");
+  EXPECT_EQ(guess_family("<tool_call>{name}<arg_key>{key}</arg_key>", "glm4_moe"), "glm47");
   EXPECT_EQ(guess_family("[TOOL_CALLS]", "llama"), "mistral");
   EXPECT_EQ(guess_family("{{- \"<|python_tag|>\" }}", "llama"), "llama3_json");
   EXPECT_EQ(guess_family("", "mistral"), "mistral");
@@ -37,6 +49,25 @@ TEST(GuessFamily, FromTheTemplateThenTheModelType) {
   EXPECT_EQ(guess_family("", "gpt_oss"), "openai");
   EXPECT_EQ(guess_family("<minimax:tool_call><tool_call>", "minimax"), std::nullopt);
   EXPECT_EQ(guess_family("{{ message.content }}", "llama"), std::nullopt);
+}
+
+// CORISCO_TEMPLATES: what scripts/fetch_templates.sh prints.
+TEST(GuessFamily, OfRealTemplates) {
+  const char* folder = std::getenv("CORISCO_TEMPLATES");
+  if (folder == nullptr || *folder == '\0')
+    GTEST_SKIP() << "set CORISCO_TEMPLATES to what scripts/fetch_templates.sh prints";
+  const std::pair<const char*, const char*> expected[] = {
+      {"deepseek-ai-DeepSeek-V3.1", "deepseek_v31"}, {"deepseek-ai-DeepSeek-R1-Distill-Qwen-32B", "deepseek_v3"},
+      {"llama-cpp-deepseek-r1", "deepseek_v3"},      {"deepseek-ai-DeepSeek-V3.2", "deepseek_v32"},
+      {"deepseek-ai-DeepSeek-V4", "deepseek_v32"},   {"GLM-4.6", "glm45"},
+      {"GLM-4.7-Flash", "glm47"},                    {"Kimi-K2-Instruct", "kimi_k2"},
+      {"google-gemma-4-31B-it", "gemma"},            {"openai-gpt-oss-120b", "openai"},
+      {"Qwen3-Coder", "qwen3_coder"},                {"Qwen-Qwen3-0.6B", "hermes"}};
+  for (const auto& [name, family] : expected) {
+    const auto source = files::read(cat(folder, "/", name, ".jinja"));
+    ASSERT_TRUE(source.ok()) << source.error().message;
+    EXPECT_EQ(guess_family(source.value(), "llama"), family) << name;
+  }
 }
 
 MakeParser reasoning(bool is_open, std::string implicit_end = "", const char* family = "hermes") {

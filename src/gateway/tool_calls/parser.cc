@@ -28,10 +28,11 @@ constexpr Family kFamilies[] = {
     {"openai", [](const Tools&) { return make_harmony_parser(true, true); }},
 };
 
-// The first whose text the template has; no family: a format that no parser here reads.
+// The first whose text the template has, and has not the other one; no family: a format that no parser here reads.
 struct Trait {
   const char* text;
   const char* family;
+  const char* absent = nullptr;
 };
 constexpr Trait kTemplateTraits[] = {
     {"｜DSML｜", "deepseek_v32"},
@@ -41,7 +42,9 @@ constexpr Trait kTemplateTraits[] = {
     {"<|tool_call>call:", "gemma"},
     {"<minimax:tool_call>", nullptr},
     {"<function=", "qwen3_coder"},
+    {"}<arg_key>", "glm47"},             // nothing between a call's name and its arguments
     {"<arg_key>", "glm45"},
+    {"<｜tool▁sep｜>", "deepseek_v31", "```json"},   // V3 and R1 fence the arguments
     {"<｜tool▁call▁begin｜>", "deepseek_v3"},
     {"<｜tool▁calls▁begin｜>", "deepseek_v3"},
     {"[TOOL_CALLS]", "mistral"},
@@ -57,6 +60,8 @@ constexpr Trait kModelTypes[] = {
     {"deepseek_v32", "deepseek_v32"}, {"deepseek_v4", "deepseek_v32"}, {"kimi_k2", "kimi_k2"},
     {"gpt_oss", "openai"},          {"gemma4", "gemma"},            {"gemma4_text", "gemma"},
 };
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 }  // namespace
 
 Result<std::unique_ptr<Parser>> make_tool_parser(std::string_view name, const Tools& tools) {
@@ -74,7 +79,8 @@ std::optional<std::string> guess_family(std::string_view chat_template, std::str
     return family == nullptr ? std::nullopt : std::optional<std::string>(family);
   };
   for (const auto& trait : kTemplateTraits)
-    if (chat_template.find(trait.text) != std::string_view::npos) return as_name(trait.family);
+    if (has(chat_template, trait.text) && !(trait.absent != nullptr && has(chat_template, trait.absent)))
+      return as_name(trait.family);
   for (const auto& trait : kModelTypes)
     if (model_type == trait.text) return as_name(trait.family);
   return std::nullopt;

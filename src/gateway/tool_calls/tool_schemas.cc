@@ -8,12 +8,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr int kDepthMax = 8;             // of unions and references in each other
 
-const Json* member(const Json& object, const char* name) {
-  if (!object.is_object()) return nullptr;
-  const auto found = object.find(name);
-  return found == object.end() ? nullptr : &*found;
-}
-
 std::string text_of(const Json* value) {
   return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
 }
@@ -36,7 +30,14 @@ void add_value(const Json& value, ValueTypes& types) {
   types.null |= value.is_null();
 }
 
-// "#/$defs/Name" in the parameters' schema.
+}  // namespace
+
+const Json* member(const Json& object, const char* name) {
+  if (!object.is_object()) return nullptr;
+  const auto found = object.find(name);
+  return found == object.end() ? nullptr : &*found;
+}
+
 const Json* referenced(const Json& root, const Json& schema) {
   const auto reference = text_of(member(schema, "$ref"));
   for (const std::string folder : {"$defs", "definitions"}) {
@@ -48,6 +49,7 @@ const Json* referenced(const Json& root, const Json& schema) {
   return nullptr;
 }
 
+namespace {
 void add_types(const Json& root, const Json& schema, int depth, ValueTypes& types) {
   if (depth == kDepthMax) return;
   if (const auto* type = member(schema, "type")) {

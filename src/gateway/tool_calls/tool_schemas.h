@@ -21,6 +21,11 @@ struct ValueTypes {
   bool is_only_string() const { return string && !(number || boolean || object || array || null); }
 };
 
+// Null: it has no such member.
+const nlohmann::ordered_json* member(const nlohmann::ordered_json& object, const char* name);
+// What "$ref": "#/$defs/Name" of a schema means in the parameters' schema; null: nothing there.
+const nlohmann::ordered_json* referenced(const nlohmann::ordered_json& root, const nlohmann::ordered_json& schema);
+
 class ToolSchemas {
  public:
   // OpenAI's chat or Responses shape, or Anthropic's; what is no tool is passed over.
