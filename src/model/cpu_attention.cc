@@ -1,4 +1,5 @@
-// Rotation and attention on the CPU over the spans of the plan, in the cache or in the pass itself.
+// Rotation and attention on the CPU over the spans of the plan, in the cache or in the pass itself. Rows that
+// follow each other go through the kernels in tiles, which changes no bit of what a row gives.
 // The backward shares its work in a way that depends on shapes alone, never on the thread count, so
 // gradients are the same bits on every run.
 #include <ATen/core/grad_mode.h>
@@ -6,6 +7,7 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -17,6 +19,7 @@ namespace corisco::model {
 namespace {
 using kernels::table;
 
+constexpr std::int64_t kTileQueries = 48;    // queries that meet a key when it is loaded; more were no faster
 constexpr std::int64_t kGradientChunks = 4;  // parts of the rows, each with key gradients of its own
 
 const char* byte_at(const at::Tensor& tensor, std::int64_t element) {
@@ -68,16 +71,29 @@ kernels::Attention attention_call(const HeadShape& heads, const at::Tensor& qkv,
           .output = output.mutable_data_ptr()};
 }
 
-std::int64_t scratch_floats(const HeadShape& heads, const PlannedKeys& keys) {
-  return kernels::scratch_floats(keys.row_keys_max, heads.num_heads, heads.num_kv_heads, heads.head_dim);
+std::int64_t tile_rows_max(const HeadShape& heads) {
+  return std::max<std::int64_t>(1, kTileQueries * heads.num_kv_heads / heads.num_heads);
 }
 
+// Of the tiles' queries for one key head.
+std::int64_t num_queries_max(const HeadShape& heads, const std::vector<RowTile>& tiles) {
+  std::int64_t rows = 0;
+  for (const RowTile& tile : tiles) rows = std::max(rows, tile.count);
+  return rows * heads.num_heads / heads.num_kv_heads;
+}
+
+// The last tile first: a sequence's last rows have the most keys, and threads should end together.
 void run_attention(const HeadShape& heads, const PlannedKeys& keys, const kernels::Attention& call,
-                   std::int64_t rows, kernels::Storage storage) {
+                   kernels::Storage storage) {
   const auto kernel = table(storage).attend;
-  parallel_tasks(rows * heads.num_kv_heads, 2 * keys.num_keys * heads.query_width(),
-                 scratch_floats(heads, keys), [&](std::int64_t task, float* scratch) {
-                   kernel(call, task / heads.num_kv_heads, task % heads.num_kv_heads, scratch);
+  const auto tiles = cut_tiles(keys.follows, tile_rows_max(heads));
+  const auto num_tasks = static_cast<std::int64_t>(tiles.size()) * heads.num_kv_heads;
+  parallel_tasks(num_tasks, 2 * keys.num_keys * heads.query_width(),
+                 kernels::attention_scratch_floats(keys.row_keys_max, num_queries_max(heads, tiles), heads.head_dim),
+                 [&](std::int64_t task, float* scratch) {
+                   const std::int64_t from_last = num_tasks - 1 - task;
+                   kernel(call, tiles[static_cast<std::size_t>(from_last / heads.num_kv_heads)],
+                          from_last % heads.num_kv_heads, scratch);
                  });
 }
 
@@ -91,7 +107,7 @@ at::Tensor cached_attention(const HeadShape& heads, const at::Tensor& qkv, const
   call.keys = cache.keys[layer.index].const_data_ptr();
   call.values = cache.values[layer.index].const_data_ptr();
   call.kv_stride = heads.kv_width();
-  run_attention(heads, keys, call, qkv.size(0), storage_of(qkv));
+  run_attention(heads, keys, call, storage_of(qkv));
   return output;
 }
 
@@ -103,7 +119,7 @@ at::Tensor pass_attention(const HeadShape& heads, const at::Tensor& qkv, const C
   at::Tensor output = at::empty({qkv.size(0), heads.query_width()}, qkv.options());
   kernels::Attention call = attention_call(heads, qkv, keys, output);
   if (log_sums.defined()) call.log_sums = log_sums.mutable_data_ptr<float>();
-  run_attention(heads, keys, call, qkv.size(0), storage_of(qkv));
+  run_attention(heads, keys, call, storage_of(qkv));
   return output;
 }
 
@@ -114,29 +130,45 @@ void add_chunks(const at::Tensor& chunks, const at::Tensor& result, std::int64_t
       .copy_(chunks.sum(0).transpose(0, 1));
 }
 
+// The tiles of each of num_chunks equal parts of the rows.
+std::vector<std::vector<RowTile>> cut_chunks(std::vector<bool> follows, std::int64_t num_chunks,
+                                             std::int64_t rows_max) {
+  const auto rows = static_cast<std::int64_t>(follows.size());
+  const auto begin_of = [&](std::int64_t chunk) { return rows * chunk / num_chunks; };
+  for (std::int64_t chunk = 1; chunk < num_chunks; ++chunk) follows[static_cast<std::size_t>(begin_of(chunk))] = false;
+  std::vector<std::vector<RowTile>> chunks(1);
+  for (const RowTile& tile : cut_tiles(follows, rows_max)) {
+    if (tile.first == begin_of(static_cast<std::int64_t>(chunks.size()))) chunks.emplace_back();
+    chunks.back().push_back(tile);
+  }
+  return chunks;
+}
+
 at::Tensor run_gradient(const HeadShape& heads, const at::Tensor& qkv, const at::Tensor& output,
                         const at::Tensor& log_sums, const at::Tensor& output_gradient, const CpuPass& pass,
                         bool is_sliding) {
   const PlannedKeys& keys = pass.keys(is_sliding);
   const std::int64_t rows = qkv.size(0), dim = heads.head_dim, num_kv = heads.num_kv_heads;
-  const std::int64_t num_chunks = rows < 64 ? 1 : kGradientChunks;
+  const std::int64_t num_chunks = rows < 64 ? 1 : kGradientChunks, rows_max = tile_rows_max(heads);
+  const auto chunks = cut_chunks(keys.follows, num_chunks, rows_max);
   at::Tensor result = at::empty_like(qkv);
   const at::Tensor key_chunks = at::zeros({num_chunks, num_kv, rows, dim}, at::kFloat);
   const at::Tensor value_chunks = at::zeros({num_chunks, num_kv, rows, dim}, at::kFloat);
   kernels::Attention call = attention_call(heads, qkv, keys, output);
   call.log_sums = log_sums.mutable_data_ptr<float>();
   const auto kernel = table(storage_of(qkv)).attend_gradient;
-  parallel_tasks(num_chunks * num_kv, 4 * keys.num_keys * heads.query_width(), scratch_floats(heads, keys),
+  const std::int64_t num_tasks = num_chunks * num_kv, num_queries = rows_max * heads.num_heads / num_kv;
+  parallel_tasks(num_tasks, 4 * keys.num_keys * heads.query_width(),
+                 kernels::gradient_scratch_floats(keys.row_keys_max, num_queries, dim),
                  [&](std::int64_t task, float* scratch) {
-                   const std::int64_t chunk = task / num_kv;
+                   const std::int64_t place = num_tasks - 1 - task;  // the last chunk's rows have the most keys
                    const kernels::AttentionGradient gradient{
                        .output_gradient = output_gradient.const_data_ptr(),
                        .query_gradient = result.mutable_data_ptr(),
-                       .key_gradient = key_chunks.mutable_data_ptr<float>() + task * rows * dim,
-                       .value_gradient = value_chunks.mutable_data_ptr<float>() + task * rows * dim};
-                   const std::int64_t end = rows * (chunk + 1) / num_chunks;
-                   for (std::int64_t row = rows * chunk / num_chunks; row < end; ++row) {
-                     kernel(call, gradient, row, task % num_kv, scratch);
+                       .key_gradient = key_chunks.mutable_data_ptr<float>() + place * rows * dim,
+                       .value_gradient = value_chunks.mutable_data_ptr<float>() + place * rows * dim};
+                   for (const RowTile& tile : chunks[static_cast<std::size_t>(place / num_kv)]) {
+                     kernel(call, gradient, tile, place % num_kv, scratch);
                    }
                  });
   add_chunks(key_chunks, result, heads.query_width(), heads.kv_width());

@@ -241,7 +241,7 @@ class CpuOps final : public Ops {
 };
 }  // namespace
 
-PlannedKeys::PlannedKeys(AttentionPlan given) : plan(std::move(given)) {
+PlannedKeys::PlannedKeys(AttentionPlan given) : plan(std::move(given)), follows(rows_that_follow(plan)) {
   for (std::size_t t = 0; t + 1 < plan.begin.size(); ++t) {
     std::int64_t keys = 0;
     for (std::int32_t s = plan.begin[t]; s < plan.begin[t + 1]; ++s) {

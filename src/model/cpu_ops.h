@@ -21,6 +21,7 @@ struct PlannedKeys {
   AttentionPlan plan;
   std::int64_t num_keys = 0;  // over all rows
   std::int64_t row_keys_max = 0;
+  std::vector<bool> follows;  // rows_that_follow
 };
 
 struct CpuPass final : Pass {

@@ -3,12 +3,13 @@
 
 #include "corisco/base/assert.h"
 #include "corisco/base/strings.h"
+#include "model/kernels/table.h"
 #include "model/linear.h"
 #include "model/transformer.h"
 
 namespace corisco::model {
 namespace {
-constexpr std::int64_t kGroupMax = 64;  // query heads of one key head, in the kernels
+constexpr std::int64_t kGroupMax = kernels::kTileQueriesMax;  // query heads of one key head
 
 at::ScalarType chosen_type(const std::string& dtype, const std::string& device) {
   if (dtype == "bfloat16") return at::kBFloat16;

@@ -203,7 +203,9 @@ Attention call_of(const Case& c, const std::vector<float>& qkv, const AttentionP
 }
 
 std::vector<float> scratch_for(const Case& c) {
-  return std::vector<float>(static_cast<std::size_t>(scratch_floats(c.rows, c.heads, c.kv_heads, c.dim)));
+  const auto floats = std::max(attention_scratch_floats(c.rows, kTileQueriesMax, c.dim),
+                               gradient_scratch_floats(c.rows, kTileQueriesMax, c.dim));
+  return std::vector<float>(static_cast<std::size_t>(floats));
 }
 
 Attended attend_all(const Table& kernels, const Case& c, const std::vector<float>& qkv,
@@ -212,7 +214,7 @@ Attended attend_all(const Table& kernels, const Case& c, const std::vector<float
   const Attention call = call_of(c, qkv, plan, run);
   auto scratch = scratch_for(c);
   for (std::int64_t row = 0; row < c.rows; ++row) {
-    for (std::int64_t head = 0; head < c.kv_heads; ++head) kernels.attend(call, row, head, scratch.data());
+    for (std::int64_t head = 0; head < c.kv_heads; ++head) kernels.attend(call, {row, 1}, head, scratch.data());
   }
   return run;
 }
@@ -298,12 +300,11 @@ double numeric_gradient(const Case& c, std::vector<double> qkv, const std::vecto
   return (sides[1] - sides[0]) / 2e-4;
 }
 
-TEST_P(Kernels, AttentionGradientMatchesDifferences) {
-  const Case c{.rows = 11, .heads = 4, .kv_heads = 2, .dim = 12};
-  const auto qkv = random_numbers(c.rows * c.stride(), 8),
-             given = random_numbers(c.rows * c.heads * c.dim, 9);
+// d (sum of output * given) / d qkv by the kernels, in tiles of tile_rows.
+std::vector<float> gradient_of(const Table& kernels, const Case& c, const std::vector<float>& qkv,
+                               const std::vector<float>& given, std::int64_t tile_rows) {
   const AttentionPlan plan = causal(c.rows, 4);
-  Attended run = attend_all(*kernels_, c, qkv, plan);
+  Attended run = attend_all(kernels, c, qkv, plan);
   const Attention call = call_of(c, qkv, plan, run);
   std::vector<float> gradient(qkv.size());
   auto scratch = scratch_for(c);
@@ -313,8 +314,9 @@ TEST_P(Kernels, AttentionGradientMatchesDifferences) {
                                .query_gradient = gradient.data(),
                                .key_gradient = keys.data(),
                                .value_gradient = values.data()};
-    for (std::int64_t row = 0; row < c.rows; ++row)
-      kernels_->attend_gradient(call, to, row, kv, scratch.data());
+    for (std::int64_t row = 0; row < c.rows; row += tile_rows) {
+      kernels.attend_gradient(call, to, {row, std::min(tile_rows, c.rows - row)}, kv, scratch.data());
+    }
     for (std::int64_t row = 0; row < c.rows; ++row) {
       for (std::int64_t i = 0; i < c.dim; ++i) {
         const auto from = static_cast<std::size_t>(row * c.dim + i);
@@ -324,9 +326,19 @@ TEST_P(Kernels, AttentionGradientMatchesDifferences) {
       }
     }
   }
-  const std::vector<double> wide(qkv.begin(), qkv.end());
-  for (std::size_t i = 0; i < qkv.size(); i += 7) {
-    EXPECT_NEAR(gradient[i], numeric_gradient(c, wide, given, i), 2e-5) << i;
+  return gradient;
+}
+
+// More keys than one block, once in tiles.
+TEST_P(Kernels, AttentionGradientMatchesDifferences) {
+  for (const auto& [rows, tile_rows] : {std::pair<std::int64_t, std::int64_t>{11, 1}, {11, 4}, {70, 8}}) {
+    const Case c{.rows = rows, .heads = 4, .kv_heads = 2, .dim = 12};
+    const auto qkv = random_numbers(c.rows * c.stride(), 8), given = random_numbers(c.rows * c.heads * c.dim, 9);
+    const auto gradient = gradient_of(*kernels_, c, qkv, given, tile_rows);
+    const std::vector<double> wide(qkv.begin(), qkv.end());
+    for (std::size_t i = 0; i < qkv.size(); i += rows == 11 ? 7 : 797) {
+      EXPECT_NEAR(gradient[i], numeric_gradient(c, wide, given, i), 2e-5) << rows << ' ' << tile_rows << ' ' << i;
+    }
   }
 }
 

@@ -5,9 +5,13 @@
 #include <cstdint>
 
 #include "corisco/model/attention_plan.h"
+#include "model/row_tiles.h"
 
 namespace corisco::model::kernels {
 enum class Storage : std::uint8_t { float32, bfloat16 };
+
+constexpr std::int64_t kTileQueriesMax = 64;  // also of query heads per key head; the decoder refuses more
+constexpr std::int64_t kKeyBlock = 64;        // keys that a tile's queries meet while those are in the first cache
 
 // Rows of heads. A stride counts elements between rows. queries, keys and values may lie in one
 // tensor or in different ones; output [T, Hq, D]; log_sums [T, Hq] may be null.
@@ -119,9 +123,12 @@ struct Table {
   void (*rotate)(void* rows, std::int64_t stride, std::int64_t num_heads, std::int64_t head_dim,
                  const float* cosines, const float* sines, float direction, std::int64_t begin,
                  std::int64_t end);
-  // One query row and all query heads of one key head. scratch: scratch_floats(...).
-  void (*attend)(const Attention&, std::int64_t row, std::int64_t kv_head, float* scratch);
-  void (*attend_gradient)(const Attention&, const AttentionGradient&, std::int64_t row, std::int64_t kv_head,
+  // A tile: rows that follow each other (row_tiles.h) and all query heads of one key head, at most
+  // kTileQueriesMax together. How rows are cut into tiles changes no bit of their outputs and log-sums.
+  // scratch: attention_scratch_floats(...).
+  void (*attend)(const Attention&, const RowTile&, std::int64_t kv_head, float* scratch);
+  // scratch: gradient_scratch_floats(...).
+  void (*attend_gradient)(const Attention&, const AttentionGradient&, const RowTile&, std::int64_t kv_head,
                           float* scratch);
   // log(sum(exp(logits * inverse_temperature))).
   float (*log_sum_exp)(const float* logits, std::int64_t count, float inverse_temperature);
@@ -137,11 +144,17 @@ struct Table {
                         std::int64_t begin, std::int64_t end);
 };
 
-// Room for a row of at most num_keys keys.
-constexpr std::int64_t scratch_floats(std::int64_t num_keys, std::int64_t num_heads,
-                                      std::int64_t num_kv_heads, std::int64_t head_dim) {
-  const std::int64_t group = num_heads / num_kv_heads;
-  return (num_keys + 32) * (group + 1) + 3 * group * (head_dim + 32);
+// Room for tiles of at most num_queries queries (rows times query heads of a key head), whose rows have at
+// most num_keys keys each. A whole vector and a cache line may be lost at the end of each part.
+constexpr std::int64_t attention_scratch_floats(std::int64_t num_keys, std::int64_t num_queries,
+                                                std::int64_t head_dim) {
+  const std::int64_t room = head_dim + 16, keys = num_keys + num_queries + 32;
+  return 16 + (2 * num_queries + kKeyBlock) * room + (num_queries + 1) * keys;
+}
+constexpr std::int64_t gradient_scratch_floats(std::int64_t num_keys, std::int64_t num_queries,
+                                               std::int64_t head_dim) {
+  const std::int64_t room = head_dim + 16, keys = num_keys + num_queries + 32;
+  return 16 + (3 * num_queries + 4 * kKeyBlock) * room + 2 * num_queries * kKeyBlock + keys;
 }
 
 // The best that this CPU runs, chosen once.
