@@ -31,13 +31,18 @@ void lower_priority() {
 // Ends the micro-batch that the daemon's end finds under way.
 struct Closing : std::exception {};
 
+std::vector<gateway::TopLogprob> to_gateway(const std::vector<engine::TopLogprob>& alternatives) {
+  std::vector<gateway::TopLogprob> out;
+  for (const auto& each : alternatives) out.push_back({each.id, each.logprob});
+  return out;
+}
+
 gateway::GenerateDelta to_gateway(engine::EngineDelta delta) {
   gateway::GenerateDelta out{delta.id, std::move(delta.tokens), {}, delta.finish, std::move(delta.error),
                              delta.num_reused_prompt_tokens, std::move(delta.routed_experts)};
-  for (const auto& alternatives : delta.top_logprobs) {
-    auto& list = out.top_logprobs.emplace_back();
-    for (const auto& each : alternatives) list.push_back({each.id, each.logprob});
-  }
+  for (const auto& alternatives : delta.top_logprobs) out.top_logprobs.push_back(to_gateway(alternatives));
+  for (const auto& token : delta.prompt_logprobs)
+    out.prompt_logprobs.push_back({token.logprob, token.rank, to_gateway(token.top)});
   return out;
 }
 }  // namespace
@@ -187,6 +192,7 @@ Result<void> DeviceThread::submit(gateway::GenerateRequest request, OnDelta on_d
   native.id = request.id;
   native.queue_order = request.queue_order;
   native.prompt_ids = std::move(request.prompt_ids);
+  native.prompt_logprobs = request.prompt_logprobs;
   if (!request.sampling.stop_strings.empty())
     native.filter = make_stop_filter(options_.tokenizer, request.sampling.stop_strings, request.sampling.min_tokens);
   if (request.grammar) native.filter = make_grammar_filter(std::move(request.grammar), std::move(native.filter));

@@ -37,7 +37,8 @@ void BatchEngine::add(EngineRequest request) {
   live.sampling = std::move(request.sampling);
   live.filter = std::move(request.filter);
   if (live.sampling.repetition_penalty != 1.0F) live.seen.add_prompt(request.prompt_ids);
-  scheduler_.add(request.id, request.queue_order, std::move(request.prompt_ids));
+  live.num_prompt_top = request.prompt_logprobs.value_or(0);
+  scheduler_.add(request.id, request.queue_order, std::move(request.prompt_ids), request.prompt_logprobs.has_value());
 }
 
 std::optional<Error> BatchEngine::refusal(const EngineRequest& request) const {
@@ -85,6 +86,7 @@ std::vector<EngineDelta> BatchEngine::step() {
   if (step.rows.empty()) return deltas;
   ++totals_.num_steps;
   StepInput input = make_step_input(step, pool_.block_tokens());
+  ask_for_alternatives(step, input.scored_rows);
   routing_.watch(input.forward);
   auto result = runner_.run(std::move(input), draw_requests(step));
   if (!result.ok()) {
@@ -92,8 +94,9 @@ std::vector<EngineDelta> BatchEngine::step() {
     return deltas;
   }
   record_routing(step);
+  take_scored(step, std::move(result.value().scored));
   std::vector<Draw> draws;
-  auto drawn = result.value().begin();
+  auto drawn = result.value().drawn.begin();
   for (const auto& row : step.rows) {
     if (!row.draws) continue;
     EngineDelta delta = take(*row.sequence, std::move(*drawn++));
@@ -129,13 +132,39 @@ void BatchEngine::record_routing(const ScheduledStep& step) {
   }
 }
 
-std::optional<Error> BatchEngine::draw_error(const Sequence& sequence, const Live& live, const DrawnToken& drawn) {
-  if (!drawn.is_finite) {
-    ++totals_.num_nonfinite;
-    return Error{Code::internal, cat("the model's logits after ", sequence.num_tokens(),
-                                     " tokens are not finite: its weights are damaged")};
+void BatchEngine::ask_for_alternatives(const ScheduledStep& step, std::vector<ScoredRow>& rows) {
+  auto scored = rows.begin();
+  for (const auto& row : step.rows) {
+    if (row.num_scored == 0) continue;
+    const std::uint32_t num_top = live_.at(row.sequence->id).num_prompt_top;
+    for (std::uint32_t i = 0; i < row.num_scored; ++i) (scored++)->num_top = num_top;
   }
+}
+
+// A prompt that lost its blocks before its first draw is computed from its beginning again, perhaps under newer
+// weights: what was known of it counts no more.
+void BatchEngine::take_scored(const ScheduledStep& step, std::vector<PromptLogprob> scored) {
+  auto next = scored.begin();
+  for (const auto& row : step.rows) {
+    if (row.num_scored == 0) continue;
+    Live& live = live_.at(row.sequence->id);
+    if (row.first == 0) live.prompt_logprobs.clear();
+    for (std::uint32_t i = 0; i < row.num_scored; ++i, ++next) {
+      if (!live.error && !std::isfinite(next->logprob)) live.error = not_finite(row.first + i + 1);
+      live.prompt_logprobs.push_back(std::move(*next));
+    }
+  }
+}
+
+Error BatchEngine::not_finite(std::uint32_t num_tokens) {
+  ++totals_.num_nonfinite;
+  return {Code::internal,
+          cat("the model's logits after ", num_tokens, " tokens are not finite: its weights are damaged")};
+}
+
+std::optional<Error> BatchEngine::draw_error(const Sequence& sequence, const Live& live, const DrawnToken& drawn) {
   if (live.error) return live.error;
+  if (!drawn.is_finite) return not_finite(sequence.num_tokens());
   if (!drawn.has_choice)
     return Error{Code::invalid_argument,
                  cat("no token may follow the ", live.num_drawn, " of the reply: what the request asks for ",
@@ -152,7 +181,10 @@ EngineDelta BatchEngine::take(const Sequence& sequence, DrawnToken drawn) {
     delta.error = std::move(error);
     return delta;
   }
-  if (live.num_drawn == 0) delta.num_reused_prompt_tokens = sequence.num_reused;
+  if (live.num_drawn == 0) {
+    delta.num_reused_prompt_tokens = sequence.num_reused;
+    delta.prompt_logprobs = std::move(live.prompt_logprobs);
+  }
   ++live.num_drawn;
   ++totals_.num_sampled_tokens;
   if (has_penalties(live.sampling)) live.seen.add_drawn(drawn.id);

@@ -45,14 +45,19 @@ class BatchEngine final : public Engine {
     std::unique_ptr<TokenFilter> filter;
     std::uint32_t num_drawn = 0;
     std::vector<model::ExpertId> routed_experts{};   // of the tokens computed so far
+    std::uint32_t num_prompt_top = 0;      // alternatives of each prompt token, if its prompt is scored
+    std::vector<PromptLogprob> prompt_logprobs{};    // of the prompt's tokens so far, until the first is drawn
     SeenTokens seen{};                     // kept only for penalties; recomputing a sequence does not touch it
-    std::optional<Error> error{};          // the filter's: the sequence ends with it
+    std::optional<Error> error{};          // the filter's, or of the prompt's logits: the sequence ends with it
   };
   std::optional<Error> refusal(const EngineRequest& request) const;
   std::optional<Error> refused_sampling(const SamplingParams& sampling) const;
   std::vector<DrawRequest> draw_requests(const ScheduledStep& step);
   void record_routing(const ScheduledStep& step);
+  void ask_for_alternatives(const ScheduledStep& step, std::vector<ScoredRow>& rows);
+  void take_scored(const ScheduledStep& step, std::vector<PromptLogprob> scored);
   EngineDelta take(const Sequence& sequence, DrawnToken drawn);
+  Error not_finite(std::uint32_t num_tokens);
   std::optional<Error> draw_error(const Sequence& sequence, const Live& live, const DrawnToken& drawn);
   std::optional<FinishReason> finish_of(const Sequence& sequence, Live& live, TokenId id) const;
   std::vector<EngineDelta> fail(const ScheduledStep& step, const Error& error);

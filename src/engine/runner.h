@@ -1,5 +1,5 @@
-// Runs a step on the decoder: forward, logits of the drawing rows, draws. The only file of the
-// engine that calls ATen. Owns the KV memory; device thread.
+// Runs a step on the decoder: forward, logits of the drawing rows, draws, and scores of prompts' rows. The only
+// file of the engine that calls ATen. Owns the KV memory; device thread.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -11,6 +11,11 @@
 #include "engine/step_input.h"
 
 namespace corisco::engine {
+struct StepOutput {
+  std::vector<DrawnToken> drawn;           // one per request
+  std::vector<PromptLogprob> scored;       // one per scored row
+};
+
 class Runner {
  public:
   // decoder outlives the runner. kv_rows: tokens that the cache holds; num_states: slots for states.
@@ -19,11 +24,13 @@ class Runner {
 
   // requests: one per logit row of the input. An error is a failure of the device, after which
   // nothing that the step computed is known to be in the cache.
-  Result<std::vector<DrawnToken>> run(StepInput input, std::span<const DrawRequest> requests);
+  Result<StepOutput> run(StepInput input, std::span<const DrawRequest> requests);
   void release_memory() { cache_ = {}; }   // the next run takes it again, empty
 
  private:
-  std::vector<DrawnToken> forward(StepInput& input, std::span<const DrawRequest> requests);
+  StepOutput forward(StepInput& input, std::span<const DrawRequest> requests);
+  std::vector<PromptLogprob> score(const at::Tensor& hidden, std::span<const ScoredRow> rows);
+  at::Tensor logits_of(const at::Tensor& hidden, std::span<const std::int64_t> rows);
 
   model::Decoder& decoder_;
   const std::int64_t kv_rows_, num_states_;

@@ -21,7 +21,7 @@ Scheduler::Scheduler(SchedulerOptions options, BlockPool& pool, StatePool* state
   CORISCO_ASSERT(running_max_ > 0, cat("no sequence can run"));
 }
 
-void Scheduler::add(RequestId id, std::uint64_t queue_order, std::vector<TokenId> prompt_ids) {
+void Scheduler::add(RequestId id, std::uint64_t queue_order, std::vector<TokenId> prompt_ids, bool scores_prompt) {
   CORISCO_ASSERT(!prompt_ids.empty() && pool_.blocks_for(prompt_ids.size() + 1) <= pool_.num_blocks(),
                  cat("a prompt of ", prompt_ids.size(), " tokens in ", pool_.num_blocks(), " blocks"));
   CORISCO_ASSERT(!keys_.contains(id), cat("request ", id, " added twice"));
@@ -29,6 +29,7 @@ void Scheduler::add(RequestId id, std::uint64_t queue_order, std::vector<TokenId
   sequence->id = id;
   sequence->key = {queue_order, ++last_arrival_};
   sequence->num_prompt = static_cast<std::uint32_t>(prompt_ids.size());
+  sequence->scores_prompt = scores_prompt;
   sequence->token_ids = std::move(prompt_ids);
   hash_full_blocks(*sequence);
   keys_.emplace(id, sequence->key);
@@ -80,6 +81,8 @@ void Scheduler::schedule_tokens(ScheduledStep& step, Sequence& sequence, std::ui
   budget -= num_tokens;
   step.rows.push_back({&sequence, sequence.num_computed, num_tokens,
                        num_tokens == sequence.num_remaining()});
+  if (sequence.wants_prompt_rows())
+    step.rows.back().num_scored = std::min(num_tokens, sequence.num_prompt - 1 - sequence.num_computed);
   save_state(sequence, step.rows.back());
 }
 

@@ -37,6 +37,7 @@ struct ScheduledRow {
   std::uint32_t num_tokens = 0;
   bool draws = false;                 // its last token is the sequence's last: the next is drawn
   std::optional<StateSlot> saves_to{};   // its state is copied there after the pass
+  std::uint32_t num_scored = 0;       // of its first tokens, each followed by one of a prompt that is scored
 };
 
 struct ScheduledStep {
@@ -63,7 +64,8 @@ class Scheduler {
   Scheduler(SchedulerOptions options, BlockPool& pool, StatePool* states = nullptr);
 
   // The prompt is not empty, and with one more token fits the pool.
-  void add(RequestId id, std::uint64_t queue_order, std::vector<TokenId> prompt_ids);
+  // scores_prompt: each row of the prompt is computed, also of one that is cached.
+  void add(RequestId id, std::uint64_t queue_order, std::vector<TokenId> prompt_ids, bool scores_prompt = false);
   void cancel(RequestId id);          // unknown ids are ignored: it may have just ended
   // Decoding sequences first, then prompt chunks of the running, then new sequences, within the
   // token budget. May take blocks back from running sequences (they recompute).

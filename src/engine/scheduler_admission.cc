@@ -121,7 +121,8 @@ bool Scheduler::take_blocks(Sequence& sequence, ScheduledStep& step) {
   BlockPool::Prefix prefix;
   std::optional<StateSlot> kept;
   // The last token is computed in any case: its logits are needed.
-  if (options_.share_prefixes) prefix = acquire_shared(ids.first(ids.size() - 1), kept);
+  const bool may_share = options_.share_prefixes && !sequence.wants_prompt_rows();
+  if (may_share) prefix = acquire_shared(ids.first(ids.size() - 1), kept);
   const std::size_t num_shared = prefix.blocks.size();
   const std::size_t num_new = pool_.blocks_for(ids.size() + 1) - num_shared;
   sequence.blocks = std::move(prefix.blocks);
@@ -179,6 +180,7 @@ Scheduler::ComingPrefix Scheduler::coming_of(const Sequence& running) const {
 // Whether a running sequence is about to compute whole blocks that this one begins with. Two prefixes of
 // one hash are a wait too many, nothing worse.
 bool Scheduler::is_coming(const std::vector<ComingPrefix>& coming, const Sequence& sequence) const {
+  if (sequence.wants_prompt_rows()) return false;   // it would not take them
   const std::size_t shareable = (sequence.token_ids.size() - 1) / pool_.block_tokens();
   return std::ranges::any_of(coming, [&](const ComingPrefix& prefix) {
     return prefix.num_blocks > 0 && prefix.num_blocks <= shareable &&

@@ -33,10 +33,13 @@ struct Sequence {
   // that the step in progress copies that state to.
   std::optional<StateSlot> state, saving;
   PrefixId saved_reply = 0;           // that a state is kept of because of this sequence's reply
+  bool scores_prompt = false;         // the log-probabilities of its prompt are asked for
   bool was_admitted = false;          // before: a later admission recomputes
   std::uint32_t num_reused = 0;       // prompt tokens that its first admission found in blocks
 
   std::uint32_t num_tokens() const { return static_cast<std::uint32_t>(token_ids.size()); }
   std::uint32_t num_remaining() const { return num_tokens() - num_computed; }
+  // Each row of the prompt is still wanted, so none may come from the cache. Once a token is drawn all were made.
+  bool wants_prompt_rows() const { return scores_prompt && num_tokens() == num_prompt; }
 };
 }  // namespace corisco::engine

@@ -35,6 +35,13 @@ void add_row(model::ForwardInput& forward, const Sequence& sequence, std::uint32
   forward.positions.push_back(position);
   forward.slots.push_back(slot);
 }
+// Before the rows themselves are added.
+void add_scored(StepInput& input, const ScheduledRow& row) {
+  const auto first = static_cast<std::int64_t>(input.forward.token_ids.size());
+  for (std::uint32_t i = 0; i < row.num_scored; ++i)
+    input.scored_rows.push_back({first + i, row.sequence->token_ids[row.first + i + 1]});
+}
+
 void add_state(StepInput& input, const ScheduledRow& row) {
   if (!row.sequence->state) return;
   const StateSlot own = *row.sequence->state;
@@ -47,6 +54,7 @@ StepInput make_step_input(const ScheduledStep& step, std::uint32_t block_tokens)
   StepInput input;
   input.resumes = step.resumes;
   for (const auto& row : step.rows) {
+    add_scored(input, row);
     const auto runs = cache_runs(*row.sequence, block_tokens);
     for (std::uint32_t i = 0; i < row.num_tokens; ++i)
       add_row(input.forward, *row.sequence, row.first + i, runs);

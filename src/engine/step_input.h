@@ -5,12 +5,14 @@
 #include <vector>
 
 #include "corisco/model/decoder.h"
+#include "engine/prompt_logprobs.h"
 #include "engine/scheduler.h"
 
 namespace corisco::engine {
 struct StepInput {
   model::ForwardInput forward;             // cache is left for the caller
   std::vector<std::int64_t> logit_rows;    // of the forward's rows, one per row that draws
+  std::vector<ScoredRow> scored_rows;      // in the order of the step's rows; num_top is left for the caller
   std::vector<StateCopy> resumes, saves;   // before and after the forward
 };
 

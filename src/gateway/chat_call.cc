@@ -120,6 +120,7 @@ ChatCall::Failure ChatCall::submit() {
     request.prompt_ids = prompt_.ids;
     request.sampling = choices_[i].sampling;
     request.grammar = grammar_;
+    if (i == 0) request.prompt_logprobs = request_.prompt_logprobs;   // the others' are the same
     choices_[i].sequence = request.id;
     const auto submitted = parts_.generator->submit(
         std::move(request), [this, i](GenerateDelta delta) { on_delta(i, std::move(delta)); });

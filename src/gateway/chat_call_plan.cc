@@ -6,6 +6,18 @@
 
 namespace corisco::gateway {
 namespace asio = boost::asio;
+namespace {
+constexpr std::size_t kPromptLogprobsMax = 1U << 18;   // of one reply: some 20 MB of JSON
+
+// The reply is built whole, so that what a long prompt makes of it has a limit.
+std::optional<ApiError> too_many_logprobs(const ChatRequest& request, std::size_t prompt_tokens) {
+  const auto count = request.num_prompt_logprobs(prompt_tokens);
+  if (count <= kPromptLogprobsMax) return std::nullopt;
+  return invalid_request(cat("'prompt_logprobs' would give ", count, " log-probabilities, and a reply has at most ",
+                             kPromptLogprobsMax, ": ask for fewer alternatives, or of a shorter prompt"),
+                         "prompt_logprobs", "invalid_value");
+}
+}  // namespace
 
 asio::awaitable<ChatCall::Failure> ChatCall::prepare() {
   auto made = co_await make_prompt(context_, request_, attempt_.get());
@@ -58,6 +70,7 @@ ChatCall::Failure ChatCall::plan_choices(Parsers parsers) {
     if (is_runs) attempt_->summary.hit_context = true;
     return format_.context_overflow(prompt_.ids.size(), context_tokens_max);
   }
+  if (auto failure = too_many_logprobs(request_, prompt_.ids.size())) return failure;
   decision.params.max_tokens = *max;
   plan_draw();
   for (std::uint32_t i = 0; i < request_.num_choices; ++i) {

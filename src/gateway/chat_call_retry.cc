@@ -94,6 +94,7 @@ std::shared_ptr<const KeptReply> ChatCall::keep_reply() const {
     GenerateDelta& whole = kept->choices.emplace_back();
     whole.tokens = stream.tokens();
     whole.top_logprobs = stream.top_logprobs();
+    whole.prompt_logprobs = stream.prompt_logprobs();
     whole.finish = stream.finish();
     whole.num_cached_prompt_tokens = stream.num_cached_prompt_tokens();
     if (!stream.tokens().empty())

@@ -52,6 +52,7 @@ asio::awaitable<std::string> ChatCall::whole_text(Streams streams) {
   if (request_.returns_token_ids) bytes += streams->size() * prompt_.ids.size() * kIdBytes;
   const auto token_bytes = request_.returns_logprobs ? kLogprobBytes * (1 + request_.top_logprobs) : kIdBytes;
   for (const auto& stream : *streams) bytes += stream.tokens().size() * token_bytes;
+  bytes += request_.num_prompt_logprobs(prompt_.ids.size()) * kLogprobBytes;
   if (bytes <= TextWorker::kBytesInPlaceMax) co_return wire_->whole(*streams, prompt_.ids);
   auto write = [wire = wire_, streams, ids = prompt_.ids] { return wire->whole(*streams, ids); };
   auto text = co_await context_.worker.run(bytes, std::move(write));

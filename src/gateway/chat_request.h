@@ -58,6 +58,12 @@ struct ChatRequest {
   bool returns_token_ids = false;
   bool returns_logprobs = false;
   std::uint32_t top_logprobs = 0;
+  std::optional<std::uint32_t> prompt_logprobs;   // alternatives of each prompt token; none: not asked for
+  // Entries of the reply's prompt_logprobs; each choice of a completion has them.
+  std::size_t num_prompt_logprobs(std::size_t prompt_tokens) const {
+    if (!prompt_logprobs) return 0;
+    return prompt_tokens * (1 + *prompt_logprobs) * (is_completion() ? num_choices : 1);
+  }
   std::uint32_t num_choices = 1;
   std::optional<std::uint32_t> max_tokens;
   std::vector<std::string> stop_strings;

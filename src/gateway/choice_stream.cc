@@ -89,7 +89,10 @@ ChoicePiece ChoiceStream::say(std::string text) {
 ChoicePiece ChoiceStream::push(GenerateDelta delta) {
   ChoicePiece piece;
   if (finish_) return piece;
-  if (tokens_.empty()) num_cached_prompt_tokens_ = delta.num_cached_prompt_tokens;
+  if (tokens_.empty()) {
+    num_cached_prompt_tokens_ = delta.num_cached_prompt_tokens;
+    prompt_logprobs_ = std::move(delta.prompt_logprobs);
+  }
   for (const auto& token : delta.tokens) {
     understand(show(token.id), piece);
     if (!parts_.empty() && parts_.back().kind == Kind::reasoning) ++num_reasoning_tokens_;

@@ -52,6 +52,8 @@ class ChoiceStream {
 
   const std::vector<SampledToken>& tokens() const { return tokens_; }
   const std::vector<std::vector<TopLogprob>>& top_logprobs() const { return top_logprobs_; }
+  // Of the prompt's tokens but its first; empty if not asked for.
+  const std::vector<PromptLogprob>& prompt_logprobs() const { return prompt_logprobs_; }
   const std::string& text() const { return text_; }   // as sampled; markers show if it is parsed
   // The whole reply so far, neighbours of one kind joined.
   const std::vector<ReplyPart>& parts() const { return parts_; }
@@ -84,6 +86,7 @@ class ChoiceStream {
   std::string stop_string_;
   std::vector<SampledToken> tokens_;
   std::vector<std::vector<TopLogprob>> top_logprobs_;
+  std::vector<PromptLogprob> prompt_logprobs_;
   std::string text_;
   ReplyReading reading_;
   bool repeats_call_ = false;            // broken text that comes now is that of a call already shown

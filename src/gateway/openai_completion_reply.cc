@@ -67,8 +67,8 @@ Json choice_of(std::uint32_t index, const std::string& text) {
 class OpenAiCompletionReply final : public OpenAiReply {
  public:
   OpenAiCompletionReply(ReplyOrigin origin, const ChatRequest& request)
-      : OpenAiReply("cmpl-", kObject, origin, request),
-        logprobs_(request.num_choices, LogprobLists(std::move(origin.tokenizer))) {}
+      : OpenAiReply("cmpl-", kObject, origin, request), tokenizer_(std::move(origin.tokenizer)),
+        logprobs_(request.num_choices, LogprobLists(tokenizer_)) {}
   std::string opening(std::uint32_t choice, const std::vector<TokenId>& prompt_ids) override;
   std::string piece(std::uint32_t choice, const ChoicePiece& piece) override;
   std::string ending(std::uint32_t choice, const ChoiceStream& ended) override;
@@ -76,6 +76,7 @@ class OpenAiCompletionReply final : public OpenAiReply {
   std::string whole(const std::vector<ChoiceStream>& choices, const std::vector<TokenId>& prompt_ids) override;
 
  private:
+  const std::shared_ptr<const text::Tokenizer> tokenizer_;
   std::vector<LogprobLists> logprobs_;   // by choice
 };
 
@@ -106,6 +107,9 @@ std::string OpenAiCompletionReply::whole(const std::vector<ChoiceStream>& choice
   Usage usage;
   usage.prompt_tokens = prompt_ids.size();
   reply["choices"] = Json::array();
+  Json prompt_logprobs;
+  if (returns_prompt_logprobs_)
+    prompt_logprobs = prompt_logprobs_json(tokenizer_.get(), prompt_ids, choices.front());
   for (std::uint32_t i = 0; i < choices.size(); ++i) {
     const auto& choice = choices[i];
     usage.add(choice);
@@ -116,6 +120,7 @@ std::string OpenAiCompletionReply::whole(const std::vector<ChoiceStream>& choice
       shown["token_ids"] = token_ids(choice.tokens());
       shown["prompt_token_ids"] = prompt_ids;
     }
+    if (returns_prompt_logprobs_) shown["prompt_logprobs"] = prompt_logprobs;
     reply["choices"].push_back(std::move(shown));
   }
   reply["usage"] = usage_json(usage);

@@ -24,7 +24,6 @@ void refuse_unsupported_output(JsonFields& fields) {
       Unsupported{"truncate_prompt_tokens", is_empty_or_false},
       Unsupported{"include_stop_str_in_output", is_empty_or_false},
       Unsupported{"skip_special_tokens", is_true},
-      Unsupported{"prompt_logprobs", is_empty_or_false},
       Unsupported{"return_tokens_as_token_ids", is_empty_or_false},
   };
   refuse_unsupported(fields, kUnsupported);
@@ -89,6 +88,15 @@ void read_ends(JsonFields& fields, const ChatLimits& limits, ChatRequest& reques
   if (fields.find("ignore_eos") != nullptr) request.sampling.ignores_end = fields.flag("ignore_eos", false);
 }
 
+// A stream begins before they are known, so vLLM has none in it, and says so too.
+void read_prompt_logprobs(JsonFields& fields, ChatRequest& request) {
+  const auto num_top = fields.integer("prompt_logprobs", 0, 20);
+  if (!num_top) return;
+  request.prompt_logprobs = static_cast<std::uint32_t>(*num_top);
+  if (request.is_stream)
+    fields.refuse("prompt_logprobs", "is not available in a stream; ask without 'stream'", "unsupported_parameter");
+}
+
 void read_stream(JsonFields& fields, ChatRequest& request) {
   request.is_stream = fields.flag("stream", false);
   const auto* options = fields.find("stream_options");
@@ -118,6 +126,7 @@ void read_openai_output(JsonFields& fields, const ChatLimits& limits, ChatReques
   request.num_choices = static_cast<std::uint32_t>(fields.integer("n", 1, limits.choices_max).value_or(1));
   request.returns_token_ids = fields.flag("return_token_ids", false);
   read_stream(fields, request);
+  read_prompt_logprobs(fields, request);
   read_stop_strings(fields, "stop", limits, request);
   read_draws(fields, limits, request);
   read_openai_form(fields, request);

@@ -10,6 +10,6 @@ namespace corisco::gateway {
 void refuse_unsupported_output(JsonFields& fields);
 // The draws' limits, penalties and biases, min_tokens, stop_token_ids, ignore_eos, seed.
 void read_draws(JsonFields& fields, const ChatLimits& limits, ChatRequest& request);
-// read_draws, and n, stop, stream and its options, return_token_ids, what the reply must be.
+// read_draws, and n, stop, stream and its options, return_token_ids, prompt_logprobs, what the reply must be.
 void read_openai_output(JsonFields& fields, const ChatLimits& limits, ChatRequest& request);
 }  // namespace corisco::gateway

@@ -23,7 +23,32 @@ Json one_logprob(const text::Tokenizer& tokenizer, TokenId id, double logprob) {
           {"logprob", std::max(logprob, kLogprobMin)},
           {"bytes", bytes_of(bytes.empty() ? text : bytes)}};
 }
+
+Json prompt_entry(const text::Tokenizer* tokenizer, TokenId id, double logprob, std::uint32_t rank) {
+  Json entry = {{"logprob", std::max(logprob, kLogprobMin)}, {"rank", rank}, {"decoded_token", nullptr}};
+  if (tokenizer != nullptr) entry["decoded_token"] = tokenizer->decode(std::span(&id, 1), true);
+  return entry;
+}
 }  // namespace
+
+Json prompt_logprobs_json(const text::Tokenizer* tokenizer, const std::vector<TokenId>& prompt_ids,
+                          const ChoiceStream& first) {
+  const auto& tokens = first.prompt_logprobs();
+  if (tokens.size() + 1 != prompt_ids.size()) return nullptr;
+  Json list = Json::array({nullptr});
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const TokenId own = prompt_ids[i + 1];
+    Json entries = Json::object();
+    entries[cat(own)] = prompt_entry(tokenizer, own, tokens[i].logprob, tokens[i].rank);
+    std::uint32_t rank = 0;
+    for (const auto& top : tokens[i].top) {
+      ++rank;
+      if (top.id != own) entries[cat(top.id)] = prompt_entry(tokenizer, top.id, top.logprob, rank);
+    }
+    list.push_back(std::move(entries));
+  }
+  return list;
+}
 
 Json logprob_json(const text::Tokenizer& tokenizer, const SampledToken& token, std::span<const TopLogprob> tops,
                   std::uint32_t num_tops) {
@@ -55,6 +80,7 @@ ApiError prompt_too_long(std::size_t prompt_tokens, std::uint32_t context_tokens
 OpenAiReply::OpenAiReply(const char* id_prefix, const char* chunk_object, const ReplyOrigin& origin,
                          const ChatRequest& request)
     : returns_token_ids_(request.returns_token_ids), returns_logprobs_(request.returns_logprobs),
+      returns_prompt_logprobs_(request.prompt_logprobs.has_value()),
       top_logprobs_(request.top_logprobs), id_(cat(id_prefix, origin.request_id)), model_(origin.model),
       chunk_object_(chunk_object), created_(static_cast<std::int64_t>(origin.created_unix_seconds)),
       includes_usage_(request.includes_usage) {}

@@ -17,6 +17,11 @@ std::string stream_event(const Json& value);
 Json logprob_json(const text::Tokenizer& tokenizer, const SampledToken& token, std::span<const TopLogprob> tops,
                   std::uint32_t num_tops);
 inline constexpr double kLogprobMin = -9999;   // JSON has no infinity
+// vLLM's prompt_logprobs: null for the first token; for each further one {id: {logprob, rank, decoded_token}}, its own
+// and then its alternatives'. tokenizer: null where no text goes over the wire. first: of the reply's choices. Null if
+// that has none: the gateway made the reply itself.
+Json prompt_logprobs_json(const text::Tokenizer* tokenizer, const std::vector<TokenId>& prompt_ids,
+                          const ChoiceStream& first);
 // With the details that clients parse.
 Json usage_json(const Usage& usage);
 // The text of a prompt that leaves no room, by which agents know to compact. what: what to shorten.
@@ -35,7 +40,7 @@ class OpenAiReply : public ChatReply {
   Json base(const char* object) const;
   Json chunk(Json shown) const;          // of one choice
 
-  const bool returns_token_ids_, returns_logprobs_;
+  const bool returns_token_ids_, returns_logprobs_, returns_prompt_logprobs_;
   const std::uint32_t top_logprobs_;
 
  private:

@@ -18,6 +18,8 @@ std::size_t KeptReply::bytes() const {
   for (const auto& choice : choices) {
     size += choice.tokens.size() * sizeof(SampledToken);
     for (const auto& alternatives : choice.top_logprobs) size += alternatives.size() * sizeof(TopLogprob);
+    for (const auto& token : choice.prompt_logprobs)
+      size += sizeof(PromptLogprob) + token.top.size() * sizeof(TopLogprob);
   }
   return size;
 }

@@ -74,6 +74,7 @@ RequestIdentity identity_of(const ChatRequest& request, const WireFormat& format
                           request.returns_token_ids, request.returns_logprobs})
     values.add(std::uint64_t{flag});
   values.add(std::uint64_t{request.top_logprobs});
+  values.add(request.prompt_logprobs);
   values.add(std::uint64_t{request.num_choices});
   values.add(request.stop_strings);
   values.add(request.stop_ids);

@@ -34,6 +34,7 @@ constexpr std::array kUnsupportedParams = {
     Unsupported{"json_schema", is_empty_or_false},  Unsupported{"regex", is_empty_or_false},
     Unsupported{"ebnf", is_empty_or_false},         Unsupported{"structural_tag", is_empty_or_false},
     Unsupported{"stop_regex", is_empty_or_false},   Unsupported{"no_stop_trim", is_empty_or_false},
+    Unsupported{"prompt_logprobs", is_empty_or_false},
 };
 constexpr std::array<Renamed, 3> kRenamed = {
     Renamed{"max_new_tokens", "max_tokens"}, Renamed{"min_new_tokens", "min_tokens"}, Renamed{"sampling_seed", "seed"}};

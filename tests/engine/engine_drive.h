@@ -15,6 +15,7 @@ struct Reply {
   std::optional<FinishReason> finish;
   std::optional<Error> error;
   std::vector<std::uint16_t> routed_experts{};
+  std::vector<PromptLogprob> prompt_logprobs{};
 
   std::vector<TokenId> ids() const {
     std::vector<TokenId> out;
@@ -41,6 +42,7 @@ inline void collect(Engine& engine, Replies& replies) {
     CORISCO_ASSERT(!reply.finish, cat("request ", delta.id, " goes on after its end"));
     for (const auto& token : delta.tokens) reply.tokens.push_back(token);
     for (auto& top : delta.top_logprobs) reply.top_logprobs.push_back(std::move(top));
+    for (auto& token : delta.prompt_logprobs) reply.prompt_logprobs.push_back(std::move(token));
     reply.finish = delta.finish;
     reply.error = delta.error;
     reply.routed_experts = std::move(delta.routed_experts);

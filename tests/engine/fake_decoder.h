@@ -5,6 +5,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 
+#include <algorithm>
 #include <limits>
 #include <stdexcept>
 #include <vector>
@@ -50,6 +51,7 @@ class FakeDecoder final : public model::Decoder {
   }
 
   at::Tensor logits(const at::Tensor& hidden) override {
+    logit_rows_max = std::max(logit_rows_max, hidden.size(0));
     at::Tensor out = at::empty({hidden.size(0), config_.vocab_size}, at::kFloat);
     for (std::int64_t n = 0; n < hidden.size(0); ++n) {
       auto row = row_of(static_cast<std::uint64_t>(hidden.const_data_ptr<std::int64_t>()[n]),
@@ -81,6 +83,7 @@ class FakeDecoder final : public model::Decoder {
   std::int64_t damaged_row = -1;      // whose logits are not finite
   bool fails_next = false;
   std::uint64_t num_tokens = 0;       // forwarded
+  std::int64_t logit_rows_max = 0;    // of one pass over the head
   mutable int num_kv_stores = 0;
 
  private:

@@ -53,5 +53,18 @@ TEST(StepInput, AChunkSeesItsPastAndOnlyACompleteOneAsksForLogits) {
   EXPECT_EQ(input.forward.positions, (std::vector<std::int64_t>{1, 2, 3, 0, 1, 2}));
   EXPECT_EQ(input.logit_rows, (std::vector<std::int64_t>{5}));
 }
+
+TEST(StepInput, RowsThatAScoredPromptGoesOnAfter) {
+  const Sequence first = sequence(6, {5, 2, 0});
+  const Sequence second = sequence(3, {1, 3});
+  ScheduledStep step;
+  step.rows.push_back({.sequence = &second, .first = 0, .num_tokens = 3, .draws = true, .num_scored = 2});
+  step.rows.push_back({.sequence = &first, .first = 1, .num_tokens = 2, .num_scored = 2});
+  const auto input = make_step_input(step, 2);
+  std::vector<std::pair<std::int64_t, TokenId>> scored;
+  for (const auto& row : input.scored_rows) scored.emplace_back(row.row, row.next);
+  EXPECT_EQ(scored, (std::vector<std::pair<std::int64_t, TokenId>>{{0, 101}, {1, 102}, {3, 102}, {4, 103}}));
+  EXPECT_EQ(input.logit_rows, (std::vector<std::int64_t>{2}));
+}
 }  // namespace
 }  // namespace corisco::engine

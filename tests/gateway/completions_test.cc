@@ -73,7 +73,7 @@ TEST(CompletionRequest, ReadsItsFields) {
 TEST(CompletionRequest, WhatWouldChangeTheResultIsRefusedByName) {
   for (const auto& [field, value] : std::vector<std::pair<std::string, std::string>>{
            {"echo", "true"}, {"suffix", "\"x\""}, {"best_of", "2"}, {"logprobs", "21"}, {"logprobs", "true"},
-           {"prompt_logprobs", "0"}, {"logit_bias", "{\"a\":1}"}, {"frequency_penalty", "2.5"}, {"max_tokens", "0"},
+           {"prompt_logprobs", "21"}, {"logit_bias", "{\"a\":1}"}, {"frequency_penalty", "2.5"}, {"max_tokens", "0"},
            {"response_format", "{\"type\":\"xml\"}"}, {"prompt_embeds", "\"AA==\""}, {"n", "17"},
            {"skip_special_tokens", "false"}, {"truncate_prompt_tokens", "5"}, {"stream_options", "{}"}})
     EXPECT_EQ(refused(cat(R"({"prompt":"a",")", field, "\":", value, "}")).param, field);

@@ -12,6 +12,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -110,6 +111,7 @@ class ScriptedGenerator final : public Generator {
       delta.tokens.push_back({token, -0.5F, -0.25F, version});
       if (wants_top(id)) delta.top_logprobs.push_back({{token, -0.5F}, {'z', -2.0F}});
     }
+    if (told_prompts.insert(id).second) delta.prompt_logprobs = prompt_logprobs_of(id);
     const auto on_delta = found->second;
     if (finish || delta.error) running.erase(found);
     on_delta(std::move(delta));
@@ -124,8 +126,21 @@ class ScriptedGenerator final : public Generator {
   std::vector<GenerateRequest> requests;
   std::vector<RequestId> cancelled;
   std::map<RequestId, OnDelta> running;
+  std::set<RequestId> told_prompts;
 
  private:
+  // Of each token but the first: the second most probable, after 'y' and before 'z'.
+  std::vector<PromptLogprob> prompt_logprobs_of(RequestId id) const {
+    std::vector<PromptLogprob> made;
+    for (const auto& request : requests) {
+      if (request.id != id || !request.prompt_logprobs) continue;
+      for (std::size_t i = 1; i < request.prompt_ids.size(); ++i) {
+        made.push_back({-1.5F, 2, {{'y', -0.5F}, {request.prompt_ids[i], -1.5F}, {'z', -2.5F}}});
+        made.back().top.resize(std::min<std::size_t>(3, *request.prompt_logprobs));
+      }
+    }
+    return made;
+  }
   bool wants_top(RequestId id) const {
     for (const auto& request : requests)
       if (request.id == id) return request.sampling.top_logprobs > 0;

@@ -146,7 +146,7 @@ TEST_F(TokenRoutesTest, WhatIsNotSupportedIsRefusedUnderTheClientsName) {
   const auto of_vllm = [this](json params) {
     return refusal(vllm({{"token_ids", {1}}, {"sampling_params", std::move(params)}}));
   };
-  EXPECT_EQ(of_vllm({{"prompt_logprobs", 1}}), Refusal(400, "sampling_params.prompt_logprobs"));
+  EXPECT_EQ(of_vllm({{"prompt_logprobs", 21}}), Refusal(400, "sampling_params.prompt_logprobs"));
   EXPECT_EQ(of_vllm({{"temperature", "warm"}}), Refusal(400, "sampling_params.temperature"));
   EXPECT_EQ(of_vllm({{"logprobs", 21}}), Refusal(400, "sampling_params.logprobs"));
   EXPECT_EQ(of_vllm({{"max_tokens", 0}}), Refusal(400, "sampling_params.max_tokens"));
@@ -159,6 +159,7 @@ TEST_F(TokenRoutesTest, WhatIsNotSupportedIsRefusedUnderTheClientsName) {
   };
   EXPECT_EQ(of_sglang({{"max_new_tokens", 0}}), Refusal(400, "sampling_params.max_new_tokens"));
   EXPECT_EQ(of_sglang({{"regex", "a+"}}), Refusal(400, "sampling_params.regex"));
+  EXPECT_EQ(of_sglang({{"prompt_logprobs", 1}}), Refusal(400, "sampling_params.prompt_logprobs"));
   EXPECT_EQ(refusal(sglang({{"text", "a"}, {"input_ids", {1}}})), Refusal(400, "input_ids"));
   EXPECT_EQ(refusal(sglang({{"input_ids", {{1}, {2}}}})), Refusal(400, "input_ids"));
   EXPECT_EQ(refusal(sglang({{"text", "a"}, {"return_hidden_states", true}})), Refusal(400, "return_hidden_states"));

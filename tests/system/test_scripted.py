@@ -126,3 +126,10 @@ def test_a_prompt_without_a_rule_is_told(tmp_path):
         status, reply = daemon.post("/v1/chat/completions", {"messages": [{"role": "user", "content": "hi"}]})
     assert status == 400
     assert "no rule of" in reply["error"]["message"]
+
+
+def test_a_script_has_no_log_probabilities_of_prompts(client):
+    with pytest.raises(openai.BadRequestError) as refused:
+        client.chat.completions.create(model="policy", messages=[{"role": "user", "content": "hi"}],
+                                       extra_body={"prompt_logprobs": 1})
+    assert "'prompt_logprobs' needs a model" in str(refused.value)

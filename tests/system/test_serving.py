@@ -76,7 +76,34 @@ def test_bad_values_are_refused_by_name(client, field, value):
 
 def test_what_would_change_the_result_is_refused_by_name(client):
     with pytest.raises(openai.BadRequestError) as refused:
-        chat(client, extra_body={"prompt_logprobs": 1})
+        chat(client, extra_body={"use_beam_search": True})
+    assert "use_beam_search" in str(refused.value)
+
+
+# What was sampled, as a prompt: each token's log-probability is the one that it was drawn with.
+def test_prompt_logprobs_are_those_that_the_same_tokens_were_drawn_with(client):
+    reply = chat(client, seed=5, logprobs=True, extra_body={"return_token_ids": True, "prompt_logprobs": 2})
+    of_prompt = reply.prompt_logprobs
+    assert of_prompt[0] is None and len(of_prompt) == len(reply.prompt_token_ids) == reply.usage.prompt_tokens
+    for token, entries in zip(reply.prompt_token_ids[1:], of_prompt[1:]):
+        ranks = sorted(entry["rank"] for entry in entries.values())
+        assert str(token) in entries and ranks[:2] == [1, 2] and len(ranks) <= 3
+        assert all(entry["logprob"] <= 0 and isinstance(entry["decoded_token"], str) for entry in entries.values())
+    drawn = [token.logprob for token in reply.choices[0].logprobs.content]
+    ids = reply.prompt_token_ids + reply.choices[0].token_ids
+    again = client.completions.create(model="any", prompt=ids, max_tokens=1, extra_body={"prompt_logprobs": 0})
+    scored = again.choices[0].prompt_logprobs
+    assert again.usage.prompt_tokens_details.cached_tokens == 0      # though the prompt is in the cache
+    own = [entries[str(token)]["logprob"] for token, entries in zip(ids[1:], scored[1:])]
+    before = [entries[str(token)]["logprob"] for token, entries in zip(ids[1:], of_prompt[1:])]
+    assert own == pytest.approx(before + drawn, abs=1e-3)
+
+
+@pytest.mark.parametrize("options", [{"extra_body": {"prompt_logprobs": 21}},
+                                     {"extra_body": {"prompt_logprobs": 1}, "stream": True}])
+def test_prompt_logprobs_are_limited_and_not_in_a_stream(client, options):
+    with pytest.raises(openai.BadRequestError) as refused:
+        chat(client, **options)
     assert "prompt_logprobs" in str(refused.value)
 
 

@@ -36,11 +36,22 @@ struct EngineRequest {
   std::vector<TokenId> prompt_ids;
   SamplingParams sampling;
   std::unique_ptr<TokenFilter> filter;   // may be null
+  // How many alternatives to report of each prompt token. None: the prompt's log-probabilities are not asked for.
+  std::optional<std::uint32_t> prompt_logprobs{};
 };
 
 struct TopLogprob {
   TokenId id = 0;
   float logprob = 0;
+};
+
+// A prompt token after those before it, by the unchanged logits at temperature 1; in the arithmetic of
+// sampled_logprob. rank: how many tokens are as probable or more (of equals the lower ids), itself among them.
+//   prompt [a b c]  ->  of b after [a], of c after [a b]; each with as many alternatives as were asked for
+struct PromptLogprob {
+  float logprob = 0;
+  std::uint32_t rank = 0;
+  std::vector<TopLogprob> top{};         // most probable first; the token may be among them
 };
 
 struct EngineDelta {
@@ -51,6 +62,8 @@ struct EngineDelta {
   std::optional<Error> error;            // non-finite logits, a prompt that cannot fit
   std::uint32_t num_reused_prompt_tokens = 0;   // of the first one: found in the cache when it was admitted
   std::vector<std::uint16_t> routed_experts{};    // of the last one, as Call's; if the run asks for it
+  // Of the first one, if asked for: of the prompt's tokens but its first, all by one policy.
+  std::vector<PromptLogprob> prompt_logprobs{};
 };
 
 struct EngineStats {

@@ -22,12 +22,21 @@ struct GenerateRequest {
   std::vector<TokenId> prompt_ids;     // at least one
   SamplingParams sampling;
   std::shared_ptr<const text::Grammar> grammar;   // that the reply must obey; null: none
+  // How many alternatives to report of each prompt token. None: the prompt's log-probabilities are not asked for.
+  std::optional<std::uint32_t> prompt_logprobs{};
 };
 
 // Alternatives of one drawn token, most probable first; logprobs as sampled_logprob.
 struct TopLogprob {
   TokenId id = 0;
   float logprob = 0;
+};
+
+// A prompt token given those before it, at temperature 1 and without penalties. rank: 1 is the most probable.
+struct PromptLogprob {
+  float logprob = 0;
+  std::uint32_t rank = 0;
+  std::vector<TopLogprob> top{};       // most probable first; the token may be among them
 };
 
 // What one decode step adds to a sequence. The last one carries finish or error.
@@ -39,6 +48,7 @@ struct GenerateDelta {
   std::optional<Error> error;          // the sequence ended without a usable end
   std::uint32_t num_cached_prompt_tokens = 0;  // of the first one: that an earlier sequence had computed
   std::vector<std::uint16_t> routed_experts{};   // of the last one, as Call's
+  std::vector<PromptLogprob> prompt_logprobs{};  // of the first one, if asked for: of all prompt tokens but the first
 };
 
 // Who samples: the engine, or a scripted one.
