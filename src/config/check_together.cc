@@ -67,11 +67,11 @@ void check_harness(const Check& check) {
     check.report("rollouts.harness.python",
                  cat("\"", harness.python, "\" is not of the form file.py:function"));
   }
-  for (const auto& name : harness.env_pass) {
-    if (is_variable_name(name)) continue;
-    check.report("rollouts.harness.env_pass",
-                 cat("\"", name, "\" is not the name of an environment variable"));
-  }
+  const auto check_name = [&](const char* path, const std::string& name) {
+    if (!is_variable_name(name)) check.report(path, cat("\"", name, "\" is not the name of an environment variable"));
+  };
+  for (const auto& name : harness.env_pass) check_name("rollouts.harness.env_pass", name);
+  for (const auto& [name, text] : harness.env) check_name("rollouts.harness.env", name);
 }
 
 void check_templates(const Check& check) {

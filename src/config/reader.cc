@@ -142,8 +142,8 @@ void Reader::read_map(const Entry& entry, const YAML::Node& value, int line) {
     const int item_line = is_override_ ? 0 : line_at(pair.first.Mark());
     const std::string name = pair.first.IsScalar() ? pair.first.Scalar() : "";
     std::string text;
-    if (!is_variable_name(name)) {
-      report(entry, item_line, cat("\"", name, "\" is not the name of an environment variable"));
+    if (name.empty()) {
+      report(entry, item_line, "has an entry whose name is no text");
     } else if (read_text(entry, pair.second, item_line, text) && !map.emplace(name, text).second) {
       report(entry, item_line, cat(name, " is given twice"));
     }

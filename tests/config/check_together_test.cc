@@ -103,6 +103,8 @@ TEST(CheckTogether, TemplatesAreKnown) {
             0U);
   EXPECT_NE(with_word("{task}"), "");
   EXPECT_NE(after([](Config& c) { c.rollouts.harness.env = {{"A", "{nothing}"}}; }), "");
+  EXPECT_EQ(after([](Config& c) { c.rollouts.harness.env = {{"A-B", "x"}}; }),
+            "rollouts.harness.env: \"A-B\" is not the name of an environment variable\n");
 }
 
 TEST(CheckTogether, RewardsHaveTheirSourceAndNoOther) {

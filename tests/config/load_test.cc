@@ -26,6 +26,7 @@ rollouts:
     env: {TOPIC: "{task.topic}", EMPTY: ""}
     env_pass: [LANGUAGE]
   reward: {source: python, python: sub/reward.py:grade, minimum: -1.5}
+gateway: {upstream_urls: {gpt-4.1: "https://models.example/v1"}}
 )";
 
 TEST(Load, SetsEveryKindOfKey) {
@@ -39,6 +40,7 @@ TEST(Load, SetsEveryKindOfKey) {
   EXPECT_EQ(config.rollouts.reward.minimum, -1.5);
   EXPECT_EQ(config.rollouts.harness.env, (StringMap{{"EMPTY", ""}, {"TOPIC", "{task.topic}"}}));
   EXPECT_EQ(config.rollouts.harness.env_pass, Strings{"LANGUAGE"});
+  EXPECT_EQ(config.gateway.upstream_urls, (StringMap{{"gpt-4.1", "https://models.example/v1"}}));
   EXPECT_EQ(config.rollouts.group_size, 8U);  // not given: its default
 }
 
