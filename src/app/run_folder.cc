@@ -49,9 +49,10 @@ nlohmann::ordered_json hardware(const std::string& capability) {
 }
 }  // namespace
 
-std::string binary_sha256() {
-  const auto hash = files::sha256_of_file("/proc/self/exe");
-  return hash.ok() ? hash.value() : "";
+const std::string& binary_sha256() {
+  static const auto hash = files::sha256_of_file("/proc/self/exe");
+  static const std::string none;
+  return hash.ok() ? hash.value() : none;
 }
 
 nlohmann::ordered_json model_files(const std::string& folder) {

@@ -29,7 +29,7 @@ Result<void> write_manifest(const RunFolder& folder, const config::Config& confi
                             const std::string& heldout_sha256);
 bool has_manifest(const RunFolder& folder);
 // Of the program that runs; empty if its file cannot be read.
-std::string binary_sha256();
+const std::string& binary_sha256();
 // {name: {bytes, sha256}} of a model folder's files.
 nlohmann::ordered_json model_files(const std::string& folder);
 // Whether the files of model_folder are those that the run's manifest lists; conflict names the first

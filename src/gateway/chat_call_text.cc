@@ -13,16 +13,19 @@ std::size_t text_bytes(const std::vector<ChoiceStream>& streams) {
   for (const auto& stream : streams) bytes += stream.text().size();
   return bytes;
 }
+
+std::string openings_of(ChatReply& wire, std::uint32_t count, const std::vector<TokenId>& prompt_ids) {
+  std::string text;
+  for (std::uint32_t i = 0; i < count; ++i) text += wire.opening(i, prompt_ids);
+  return text;
+}
 }  // namespace
 
 asio::awaitable<std::string> ChatCall::openings_text() {
   const auto count = static_cast<std::uint32_t>(choices_.size());
   const auto bytes = request_.returns_token_ids ? count * prompt_.ids.size() * kIdBytes : 0;
-  auto write = [wire = wire_, ids = prompt_.ids, count] {
-    std::string text;
-    for (std::uint32_t i = 0; i < count; ++i) text += wire->opening(i, ids);
-    return text;
-  };
+  if (bytes <= TextWorker::kBytesInPlaceMax) co_return openings_of(*wire_, count, prompt_.ids);
+  auto write = [wire = wire_, ids = prompt_.ids, count] { return openings_of(*wire, count, ids); };
   auto text = co_await context_.worker.run(bytes, std::move(write));
   co_return text;
 }

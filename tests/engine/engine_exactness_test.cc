@@ -8,6 +8,7 @@
 #include "corisco/base/random.h"
 #include "engine/engine_drive.h"
 #include "engine/fake_decoder.h"
+#include "engine/four_layers.h"
 
 namespace corisco::engine {
 namespace {
@@ -103,26 +104,12 @@ TEST(EngineExactness, ByTheFakeDecoder) {
   expect_same_in_every_setting(decoder);
 }
 
-// The same bytes per token: 4 layers x keys and values x 8 heads of 64 floats.
-model::DecoderConfig tiny_config() {
-  model::DecoderConfig config;
-  config.hidden_size = 64;
-  config.intermediate_size = 96;
-  config.num_layers = 4;
-  config.num_heads = 16;
-  config.num_kv_heads = 8;
-  config.head_dim = 64;
-  config.vocab_size = 300;
-  config.max_position = 200;
-  config.tie_embeddings = true;
-  return config;
-}
-
-std::unique_ptr<model::Decoder> tiny_decoder() { return model::Decoder::random(tiny_config(), "float32", true, 7); }
+// The same bytes per token.
+std::unique_ptr<model::Decoder> tiny_decoder() { return model::Decoder::random(four_layers(), "float32", true, 7); }
 
 // The same with experts in three layers and windows in two.
 std::unique_ptr<model::Decoder> expert_decoder() {
-  model::DecoderConfig config = tiny_config();
+  model::DecoderConfig config = four_layers();
   config.norms_heads = true;
   config.num_experts = 6;
   config.experts_per_token = 2;
@@ -148,7 +135,7 @@ TEST(EngineExactness, ByADecoderWithExpertsAndWindows) {
 
 // Three layers with a state and one with keys and values: 4096 bytes per token and 16,896 of state.
 std::unique_ptr<model::Decoder> hybrid_decoder() {
-  model::DecoderConfig config = tiny_config();
+  model::DecoderConfig config = four_layers();
   config.norms_heads = config.norms_from_one = config.gates_attention = true;
   config.rope.partial_factor = 0.25;
   config.delta = {.num_key_heads = 2, .num_value_heads = 4, .key_dim = 16, .value_dim = 16, .kernel = 4};

@@ -2,22 +2,14 @@
 #include <gtest/gtest.h>
 
 #include "engine/batch_engine.h"
+#include "engine/four_layers.h"
 
 namespace corisco::engine {
 namespace {
 // Three layers with a state and one with keys and values. A token takes 2 x 8 heads x 64 floats, 4,096 bytes. A
 // state takes, in each of 3 layers and 2 key heads, 3 inputs of 16 + 16 + 2 x 16 channels and 2 matrices.
 model::DecoderConfig hybrid_config(std::int64_t key_dim) {
-  model::DecoderConfig config;
-  config.hidden_size = 64;
-  config.intermediate_size = 96;
-  config.num_layers = 4;
-  config.num_heads = 16;
-  config.num_kv_heads = 8;
-  config.head_dim = 64;
-  config.vocab_size = 300;
-  config.max_position = 200;
-  config.tie_embeddings = true;
+  model::DecoderConfig config = four_layers();
   config.norms_heads = config.norms_from_one = config.gates_attention = true;
   config.delta = {.num_key_heads = 2, .num_value_heads = 4, .key_dim = key_dim, .value_dim = 16, .kernel = 4};
   config.linear_layers = {true, true, true, false};

@@ -167,17 +167,13 @@ std::string LiteralValues::object(const Json& schema) {
 
 std::string LiteralValues::members_of(const Json& schema, const Key& key) {
   const auto* properties = member(schema, "properties");
-  const auto* required = member(schema, "required");
   if (properties == nullptr || !properties->is_object()) return {};
   std::vector<std::string> names;
   for (const auto& [name, property] : properties->items()) names.push_back(name);
   if (form_.sorts_keys) std::ranges::sort(names);
   std::vector<Member> all;
-  for (const auto& name : names) {
-    const bool is_required = required != nullptr && required->is_array() &&
-                             std::find(required->begin(), required->end(), name) != required->end();
-    all.push_back({out_.named(cat(key(name), " ", value((*properties)[name]))), is_required});
-  }
+  for (const auto& name : names)
+    all.push_back({out_.named(cat(key(name), " ", value((*properties)[name]))), is_required(schema, name)});
   return in_order(all, form_.comma, out_);
 }
 

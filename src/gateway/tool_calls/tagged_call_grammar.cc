@@ -1,7 +1,5 @@
 #include "gateway/tool_calls/tagged_call_grammar.h"
 
-#include <algorithm>
-
 #include "corisco/base/strings.h"
 #include "gateway/tool_calls/tool_schemas.h"
 
@@ -64,13 +62,11 @@ std::string arguments(const CallableTool& tool, const Tags& tags, GrammarText& o
   const Json declared = {{"name", tool.name}, {"parameters", tool.parameters}};
   const ToolSchemas schemas(Json::array({declared}));
   const auto* properties = member(tool.parameters, "properties");
-  const auto* required = member(tool.parameters, "required");
   std::vector<std::string> list;
   if (properties == nullptr || !properties->is_object()) return {};
   for (const auto& [key, property] : properties->items()) {
-    const bool is_required = required != nullptr && required->is_array() &&
-                             std::find(required->begin(), required->end(), key) != required->end();
-    list.push_back(cat("(", argument(tool, schemas, key, property, tags, out), ")", is_required ? "" : "?"));
+    const auto* times = is_required(tool.parameters, key) ? "" : "?";
+    list.push_back(cat("(", argument(tool, schemas, key, property, tags, out), ")", times));
   }
   return join(list, " ");
 }

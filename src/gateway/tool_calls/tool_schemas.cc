@@ -38,6 +38,12 @@ const Json* member(const Json& object, const char* name) {
   return found == object.end() ? nullptr : &*found;
 }
 
+bool is_required(const Json& schema, const std::string& property) {
+  const auto* required = member(schema, "required");
+  return required != nullptr && required->is_array() &&
+         std::find(required->begin(), required->end(), property) != required->end();
+}
+
 const Json* referenced(const Json& root, const Json& schema) {
   const auto reference = text_of(member(schema, "$ref"));
   for (const std::string folder : {"$defs", "definitions"}) {

@@ -23,6 +23,8 @@ struct ValueTypes {
 
 // Null: it has no such member.
 const nlohmann::ordered_json* member(const nlohmann::ordered_json& object, const char* name);
+// Whether an object must have it, as the schema's list "required" says.
+bool is_required(const nlohmann::ordered_json& schema, const std::string& property);
 // What "$ref": "#/$defs/Name" of a schema means in the parameters' schema; null: nothing there.
 const nlohmann::ordered_json* referenced(const nlohmann::ordered_json& root, const nlohmann::ordered_json& schema);
 
