@@ -3,6 +3,7 @@
 // without harm. Records of any payload code as they decode.
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -21,15 +22,23 @@ namespace {
 using fuzz::require;
 constexpr const char* kRun = "run";
 
+// What so many items that others hold, and these after them, are together.
+template <class T>
+void put_in_front(SharedPrefix<T>& items, std::uint64_t num_others) {
+  const SharedPrefix<T> others(typename SharedPrefix<T>::Items(num_others, T{1}));
+  items = SharedPrefix<T>::extend(others, num_others, items.items());
+}
+
 // One form for each record. A call with a base is coded as what follows it: something that long is put in front.
 void check_codes_again(std::uint8_t type, std::string_view payload, Record record) {
-  if (auto* recorded = std::get_if<CallRecorded>(&record); recorded != nullptr && recorded->call.base) {
+  if (auto* recorded = std::get_if<CallRecorded>(&record)) {
     Call& call = recorded->call;
-    if (call.base_tokens > 100000 || call.base_request_bytes > 100000) return;
-    const SharedPrefix<TokenId> ids(std::vector<TokenId>(call.base_tokens, 1));
-    const SharedPrefix<char> request(std::string(call.base_request_bytes, ' '));
-    call.prompt_ids = SharedPrefix<TokenId>::extend(ids, ids.size(), call.prompt_ids.items());
-    call.request_json = SharedPrefix<char>::extend(request, request.size(), call.request_json.items());
+    if (std::max<std::uint64_t>({call.base_tokens, call.base_request_bytes, recorded->base_experts}) > 100000) return;
+    if (call.base) {
+      put_in_front(call.prompt_ids, call.base_tokens);
+      put_in_front(call.request_json, call.base_request_bytes);
+    }
+    put_in_front(call.routed_experts, recorded->base_experts);
   }
   require(type_of(record) == type && encode(record) == payload, "codes otherwise");
 }
