@@ -1,7 +1,7 @@
 # corisco_module(NAME [USES modules...] [LINK libraries...] [TORCH | PRECOMPILED]): the static
 # library corisco_NAME from src/NAME/**.cc, with include/corisco/NAME as its public headers. TORCH: it
 # uses torch. PRECOMPILED: it uses asio or JSON, whose headers are then compiled once for all.
-# corisco_tests(NAME): the test program test_NAME from tests/NAME/*_test.cc; it may include the
+# corisco_tests(NAME): the test program test_NAME from tests/NAME/*.cc; it may include the
 # module's private headers as "NAME/x.h" and tests/support.
 
 function(corisco_own_code target)
@@ -74,7 +74,7 @@ function(corisco_module name)
 endfunction()
 
 function(corisco_tests name)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${name}/*_test.cc)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${name}/*.cc)
   if(NOT sources)
     return()
   endif()

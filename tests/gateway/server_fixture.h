@@ -4,12 +4,15 @@
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <chrono>
-#include <cstdlib>
-#include <future>
+#include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
-#include "corisco/base/json.h"
 #include "corisco/gateway/server.h"
 #include "gateway/fakes.h"
 #include "gateway/raw_client.h"
@@ -17,114 +20,31 @@
 namespace corisco::gateway::fakes {
 class ServerTest : public testing::Test {
  protected:
-  ServerTest() {
-    rollouts.attempts = &attempts;
-    config.gateway.listen = "127.0.0.1:0";
-    config.run.seed = 7;
-    config.sampling.max_tokens = 64;
-    config.sampling.temperature = 0.9F;
-    config.evaluation.temperature = 0.25F;
-  }
-  void start() {
-    ServerParts parts;
-    parts.io = &io;
-    parts.config = &config;
-    parts.clock = &real_clock();
-    parts.gate = &gate;
-    parts.generator = &generator;
-    parts.calls = &sink;
-    parts.rollouts = &rollouts;
-    parts.attempts = &attempts;
-    parts.metrics = &metrics;
-    parts.tokenizer = tokenizer;
-    parts.chat_template = chat_template;
-    parts.reply_syntax = reply_syntax;
-    parts.call_id_secret = call_id_secret;
-    parts.end_ids = {kEnd};
-    parts.model_name = "tiny";
-    parts.is_ready = [this] { return is_ready; };
-    parts.state_json = [this] {
-      return json_text(nlohmann::json{{"phase", "generating"}, {"paused", is_paused}});
-    };
-    parts.set_paused = [this](bool pause) { is_paused = pause; };
-    parts.silent_hold = silent_hold;
-    parts.heartbeat = silent_hold;
-    server.emplace(std::move(parts));
-    const auto started = server->start();
-    ASSERT_TRUE(started.ok());
-    const auto url = server->url();
-    port = static_cast<std::uint16_t>(std::atoi(url.substr(url.rfind(':') + 1).c_str()));
-    guard.emplace(io.get_executor());
-    thread = std::thread([this] { io.run(); });
-  }
+  ServerTest();
+  ~ServerTest() override;
+  void start();
+  void TearDown() override;
+
   // The value of work() on the io thread, which owns the fakes.
   template <class Work>
   auto on_io(Work work) {
-    std::promise<decltype(work())> promise;
-    boost::asio::post(io, [&] { promise.set_value(work()); });
-    return promise.get_future().get();
+    std::optional<decltype(work())> value;
+    run_on_io([&] { value.emplace(work()); });
+    return *std::move(value);
   }
-  void TearDown() override {
-    if (!thread.joinable()) return;
-    on_io([this] { server->stop(); return 0; });
-    guard.reset();
-    thread.join();                       // the io_context runs dry: nothing waits for ever
-    EXPECT_EQ(gate.num_inside(), 0U);
-    EXPECT_EQ(generator.running.size(), 0U);
-  }
-
-  template <class Condition>
-  bool eventually(Condition condition) {
-    for (int i = 0; i < 2000; ++i) {
-      if (on_io(condition)) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    return false;
-  }
+  // Whether it comes to hold, on the io thread.
+  bool eventually(const std::function<bool()>& condition);
   // The first sequence's, who has stopped reading: more comes than the kernel's buffers take.
-  void expect_that_a_reader_is_cut() {
-    on_io([this] {
-      for (int i = 0; i < 60; ++i) generator.give(RequestId{1}, std::vector<TokenId>(100000, 'a'), {});
-      return 0;
-    });
-    EXPECT_TRUE(eventually([this] { return generator.cancelled.size() == 1; }));
-    EXPECT_TRUE(eventually([this] { return sink.calls.size() == 1 && !sink.delivered.at(CallId{1}); }));
-  }
-  std::string open_attempt(std::uint64_t rollout, Mode mode = Mode::train, std::uint32_t sibling = 0) {
-    return on_io([&] {
-      return attempts.open({{RolloutId{rollout}, 1}, mode, 5, sibling, 0, rollout, 1.7e9});
-    });
-  }
+  void expect_that_a_reader_is_cut();
+  std::string open_attempt(std::uint64_t rollout, Mode mode = Mode::train, std::uint32_t sibling = 0);
 
-  static std::string post(const std::string& path, const std::string& body, const std::string& key = {}) {
-    const auto bearer = key.empty() ? std::string() : cat("Authorization: Bearer ", key, "\r\n");
-    return cat("POST ", path, " HTTP/1.1\r\nHost: x\r\n", bearer, "Content-Length: ", body.size(), "\r\n\r\n",
-               body);
-  }
-  static std::string get(const std::string& path) {
-    return cat("GET ", path, " HTTP/1.1\r\nHost: x\r\n\r\n");
-  }
-  RawReply ask(const std::string& request) {
-    RawClient client(port);
-    client.send(request);
-    return client.read_reply();
-  }
-  RawReply chat(const nlohmann::json& body, const std::string& key = {}) {
-    return ask(post("/v1/chat/completions", json_text(body), key));
-  }
-  static nlohmann::json hi(nlohmann::json more = nlohmann::json::object()) {
-    more["messages"] = {{{"role", "user"}, {"content", "hi"}}};
-    return more;
-  }
+  static std::string post(const std::string& path, const std::string& body, const std::string& key = {});
+  static std::string get(const std::string& path);
+  RawReply ask(const std::string& request);
+  RawReply chat(const nlohmann::json& body, const std::string& key = {});
+  static nlohmann::json hi(nlohmann::json more = nlohmann::json::object());
   // The JSON events of a stream; the last is a string if it is not JSON.
-  static std::vector<nlohmann::json> events(const std::string& body) {
-    std::vector<nlohmann::json> list;
-    for (std::size_t at = 0, end = 0; (end = body.find("\n\n", at)) != std::string::npos; at = end + 2) {
-      const auto text = body.substr(at + 6, end - at - 6);
-      list.push_back(text == "[DONE]" ? nlohmann::json(text) : parse_json(text));
-    }
-    return list;
-  }
+  static std::vector<nlohmann::json> events(const std::string& body);
 
   boost::asio::io_context io;
   config::Config config;
@@ -144,5 +64,8 @@ class ServerTest : public testing::Test {
   std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> guard;
   std::thread thread;
   std::uint16_t port = 0;
+
+ private:
+  void run_on_io(const std::function<void()>& work);
 };
 }  // namespace corisco::gateway::fakes

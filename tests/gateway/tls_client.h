@@ -1,12 +1,9 @@
 // A blocking HTTPS client for the gateway's tests, and certificates made on the spot.
 #pragma once
-#include <openssl/err.h>
 #include <openssl/evp.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,27 +19,8 @@ struct OpenSslFreed {
 };
 
 // A self-signed certificate and its key as PEM files, valid for an hour.
-inline void write_certificate(const std::string& certificate_path, const std::string& key_path,
-                              const char* passphrase = nullptr) {
-  const std::unique_ptr<EVP_PKEY, OpenSslFreed> key(EVP_EC_gen("P-256"));
-  const std::unique_ptr<X509, OpenSslFreed> certificate(X509_new());
-  X509_set_version(certificate.get(), X509_VERSION_3);
-  ASN1_INTEGER_set(X509_get_serialNumber(certificate.get()), 1);
-  X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -60);
-  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 3600);
-  X509_set_pubkey(certificate.get(), key.get());
-  auto* name = X509_get_subject_name(certificate.get());
-  X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, reinterpret_cast<const unsigned char*>("localhost"), -1, -1, 0);
-  X509_set_issuer_name(certificate.get(), name);
-  X509_sign(certificate.get(), key.get(), EVP_sha256());
-  auto* file = std::fopen(certificate_path.c_str(), "w");
-  PEM_write_X509(file, certificate.get());
-  std::fclose(file);
-  file = std::fopen(key_path.c_str(), "w");
-  const auto* cipher = passphrase != nullptr ? EVP_aes_128_cbc() : nullptr;
-  PEM_write_PrivateKey(file, key.get(), cipher, nullptr, 0, nullptr, const_cast<char*>(passphrase));
-  std::fclose(file);
-}
+void write_certificate(const std::string& certificate_path, const std::string& key_path,
+                       const char* passphrase = nullptr);
 
 struct TlsOptions {
   int version_max = TLS1_3_VERSION;
@@ -53,46 +31,16 @@ struct TlsOptions {
 class TlsClient final : public RawClient {
  public:
   // Trusts the given certificate alone.
-  TlsClient(std::uint16_t port, const std::string& certificate, const TlsOptions& options = {})
-      : RawClient(port, options.receive_bytes), context_(SSL_CTX_new(TLS_client_method())) {
-    SSL_CTX_load_verify_locations(context_.get(), certificate.c_str(), nullptr);
-    SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, nullptr);
-    SSL_CTX_set_max_proto_version(context_.get(), options.version_max);
-    SSL_CTX_clear_mode(context_.get(), SSL_MODE_AUTO_RETRY);   // a read of a session ticket alone returns
-    session_.reset(SSL_new(context_.get()));
-    SSL_set_alpn_protos(session_.get(), reinterpret_cast<const unsigned char*>(options.protocols.data()),
-                        static_cast<unsigned>(options.protocols.size()));
-    SSL_set_fd(session_.get(), descriptor());
-    ERR_clear_error();
-    is_open_ = SSL_connect(session_.get()) == 1;
-  }
+  TlsClient(std::uint16_t port, const std::string& certificate, const TlsOptions& options = {});
   bool is_open() const { return is_open_; }
   std::string version() const { return SSL_get_version(session_.get()); }
-  std::string protocol() const {
-    const unsigned char* name = nullptr;
-    unsigned size = 0;
-    SSL_get0_alpn_selected(session_.get(), &name, &size);
-    return std::string(reinterpret_cast<const char*>(name), size);
-  }
+  std::string protocol() const;
   // Only close_notify; the connection below stays.
   void send_close_notify() { SSL_shutdown(session_.get()); }
   bool got_close_notify() const { return (SSL_get_shutdown(session_.get()) & SSL_RECEIVED_SHUTDOWN) != 0; }
 
-  void send(std::string_view bytes) override {
-    ERR_clear_error();
-    SSL_write(session_.get(), bytes.data(), static_cast<int>(bytes.size()));
-  }
-  bool receive(int milliseconds = 20000) override {
-    pollfd ready{descriptor(), POLLIN, 0};
-    if (SSL_pending(session_.get()) == 0 && ::poll(&ready, 1, milliseconds) <= 0) return false;
-    char chunk[4096];
-    ERR_clear_error();
-    const int size = SSL_read(session_.get(), chunk, sizeof chunk);
-    if (size > 0) add({chunk, static_cast<std::size_t>(size)});
-    if (size > 0 || SSL_get_error(session_.get(), size) == SSL_ERROR_WANT_READ) return true;
-    set_ended();
-    return false;
-  }
+  void send(std::string_view bytes) override;
+  bool receive(int milliseconds = 20000) override;
 
  private:
   std::unique_ptr<SSL_CTX, OpenSslFreed> context_;
