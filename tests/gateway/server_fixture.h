@@ -47,6 +47,8 @@ class ServerTest : public testing::Test {
       return json_text(nlohmann::json{{"phase", "generating"}, {"paused", is_paused}});
     };
     parts.set_paused = [this](bool pause) { is_paused = pause; };
+    parts.checkpoint = [this](coordinator::OnCheckpoint done) { checkpoint_askers.push_back(std::move(done)); };
+    parts.checkpoint_wait = checkpoint_wait;
     parts.silent_hold = silent_hold;
     parts.heartbeat = silent_hold;
     server.emplace(std::move(parts));
@@ -139,7 +141,8 @@ class ServerTest : public testing::Test {
   ReplySyntax reply_syntax;
   std::string call_id_secret;            // empty: one of this server's
   bool is_paused = false, is_ready = true;
-  Duration silent_hold = std::chrono::seconds(100);
+  std::vector<coordinator::OnCheckpoint> checkpoint_askers;   // answered by the test
+  Duration silent_hold = std::chrono::seconds(100), checkpoint_wait = std::chrono::seconds(60);
   std::optional<Server> server;
   std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> guard;
   std::thread thread;
