@@ -14,6 +14,14 @@
 namespace corisco::app {
 namespace {
 constexpr auto kWatchPeriod = std::chrono::milliseconds(500);
+
+// Of a daemon without a trainer, and the remedy.
+const char* why_untrained(const DaemonOptions& options) {
+  if (options.job != Job::serve) return "'corisco eval' and 'corisco try' train nothing, 'corisco serve' does";
+  if (!options.config.engine.script.empty())
+    return "engine.script answers in the model's place; leave it out, and set run.updates, to train a model";
+  return "run.updates is 0; set it to train the model";
+}
 }  // namespace
 
 Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -125,17 +133,23 @@ void Daemon::Parts::on_update(const UpdateReport& report, const coordinator::Pha
 }
 
 void Daemon::Parts::on_checkpoint(PolicyVersion version, const Result<std::string>& saved) {
-  if (!saved.ok()) return log::error(cat("no checkpoint at version ", version, ": ", saved.error().message));
-  last_checkpoint = saved.value();
-  checkpoint_version = version;
-  log::info(cat("checkpoint of version ", version, " in ", last_checkpoint));
-  if (journal) journal->append(samples::UpdatePublished{version, {}, last_checkpoint}, {});
+  checkpoint_error = saved.ok() ? std::string() : saved.error().message;
+  if (!saved.ok()) return log::error(cat("no checkpoint at version ", version, ": ", checkpoint_error));
+  log::info(cat("checkpoint of version ", version, " in ", saved.value()));
+  if (journal) journal->append(samples::UpdatePublished{version, {}, saved.value()}, {});
+}
+
+// Asked for over HTTP.
+void Daemon::Parts::checkpoint(coordinator::OnCheckpoint done) {
+  if (plan().updates > 0) return coordinator->checkpoint(std::move(done));
+  done(Error{Code::conflict, cat("there are no trained weights to save: ", why_untrained(options))});
 }
 
 void Daemon::Parts::on_done() {
   print_summary();
   if (config().run.when_done == "serve") return log::info("all updates are made: serving until stopped");
-  is_stopping = true;
+  // After the replies to those who asked for the last checkpoint.
+  boost::asio::post(io, [this] { is_stopping = true; });
 }
 
 void Daemon::Parts::print_summary() {
@@ -145,10 +159,10 @@ void Daemon::Parts::print_summary() {
   if (held_out_at_start && last_evaluation)
     progress->print(cat("held-out reward ", fixed(*held_out_at_start, 2), " -> ",
                         fixed(last_evaluation->all.mean(), 2)));
-  if (!last_checkpoint.empty()) {
-    progress->print(cat("checkpoint  ", last_checkpoint));
+  if (const auto& last = coordinator->last_checkpoint()) {
+    progress->print(cat("checkpoint  ", last->folder));
     progress->print(cat("next        ", options.executable, " try ", folder.path, "/config.yaml --set model.path=",
-                        last_checkpoint));
+                        last->folder));
   }
 }
 
@@ -160,7 +174,8 @@ void Daemon::Parts::fail(const std::string& reason) {
 }
 
 void Daemon::Parts::watch() {
-  const bool is_working = device->has_live_sequences() && coordinator->phase() == coordinator::Phase::generating;
+  const bool is_working = device->has_live_sequences() && coordinator->phase() == coordinator::Phase::generating &&
+                          !coordinator->is_saving();
   engine_watch.look(device->num_steps(), is_working, real_clock().now());
   if (!spawner->is_alive()) fail("the spawner process is gone; its harnesses died with it");
   if (removal) removal->tick();
@@ -176,7 +191,9 @@ bool Daemon::Parts::is_ready() const {
 }
 
 std::string Daemon::Parts::state_json() const {
-  const nlohmann::ordered_json state = {
+  using Json = nlohmann::ordered_json;
+  const auto& last = coordinator->last_checkpoint();
+  const Json state = {
       {"run", folder.name},
       {"folder", folder.path},
       {"phase", to_string(coordinator->phase())},
@@ -185,6 +202,10 @@ std::string Daemon::Parts::state_json() const {
       {"policy_version", coordinator->version().value},
       {"updates_done", coordinator->updates_done()},
       {"updates", plan().updates},
+      {"checkpoint_version", last ? Json(last->version.value) : Json()},
+      {"checkpoint", last ? Json(last->folder) : Json()},
+      {"checkpoint_pending", coordinator->is_checkpoint_pending()},
+      {"checkpoint_error", checkpoint_error.empty() ? Json() : Json(checkpoint_error)},
       {"groups_active", coordinator->num_groups_active()},
       {"groups_complete", coordinator->num_groups_complete()},
       {"rollouts_open", controller->num_open()},
@@ -236,21 +257,17 @@ void Daemon::Parts::finish_update() {
 void Daemon::Parts::stop() {
   const bool wants_checkpoint = was_signalled && config().shutdown.checkpoint && exit_code == kExitDone;
   if (wants_checkpoint) finish_update();
-  const bool save = wants_checkpoint && coordinator->updates_done() > 0 && checkpoint_version != coordinator->version();
+  const bool saves = wants_checkpoint && coordinator->updates_done() > 0;
+  if (saves) coordinator->checkpoint([](const auto&) {});
   coordinator->stop();
   gate->close();
   server->stop();
-  bool rollouts_ended = false, is_saved = !save;
+  bool rollouts_ended = false;
   controller->stop([&] { rollouts_ended = true; });
-  if (save) {
-    device->save([&](const Result<std::string>& saved) {
-      on_checkpoint(coordinator->version(), saved);
-      is_saved = true;
-    });
-  }
   const auto deadline = real_clock().now() + std::chrono::seconds(3);
   const auto is_quiet = [&] { return rollouts_ended && gate->num_inside() == 0; };
-  while (!is_saved || (!is_quiet() && real_clock().now() < deadline)) io.run_one_for(std::chrono::milliseconds(50));
+  while ((saves && coordinator->is_saving()) || (!is_quiet() && real_clock().now() < deadline))
+    io.run_one_for(std::chrono::milliseconds(50));
   watch_timer->cancel();
   signals->cancel();
   spawner.reset();                       // ends what is left of the trees

@@ -190,6 +190,7 @@ Result<void> Daemon::Parts::build_gateway() {
   parts.is_ready = [this] { return is_ready(); };
   parts.state_json = [this] { return state_json(); };
   parts.set_paused = [this](bool pause) { coordinator->set_paused(pause); };
+  parts.checkpoint = [this](coordinator::OnCheckpoint done) { checkpoint(std::move(done)); };
   server = std::make_unique<gateway::Server>(std::move(parts));
   return server->start();
 }

@@ -98,8 +98,7 @@ struct Daemon::Parts {
   double started_unix_seconds = 0;
   std::optional<EvaluationResult> last_evaluation;
   std::optional<double> held_out_at_start;  // before the first update, also of a resumed run
-  std::string last_checkpoint;
-  std::optional<PolicyVersion> checkpoint_version;
+  std::string checkpoint_error;            // of the last one that was begun; empty: it was written
   EngineWatch engine_watch;
   RolloutId tried;
 
@@ -133,6 +132,7 @@ struct Daemon::Parts {
   void on_update(const UpdateReport& report, const coordinator::PhaseSeconds& seconds,
                  const std::vector<GroupId>& groups);
   void on_checkpoint(PolicyVersion version, const Result<std::string>& saved);
+  void checkpoint(coordinator::OnCheckpoint done);
   void on_done();
   void fail(const std::string& reason);
   void print_summary();

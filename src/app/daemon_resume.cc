@@ -54,8 +54,7 @@ coordinator::Progress Daemon::Parts::recover() {
   progress_from.next_occurrence = found.next_task_occurrence;
   progress_from.is_saved = facts.has_checkpoint && facts.num_updates == progress_from.updates_done;
   device->set_num_updates(progress_from.updates_done);
-  if (facts.has_checkpoint) last_checkpoint = facts.restored_from;
-  if (progress_from.is_saved) checkpoint_version = facts.version;
+  if (facts.has_checkpoint) progress_from.checkpoint = facts.restored_from;
   resumed_groups = ResumedGroups(found, facts.version);
   progress_from.occurrences_to_redo = resumed_groups.occurrences();
   journal->append(samples::RunResumed{facts.version}, {});

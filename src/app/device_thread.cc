@@ -211,7 +211,8 @@ void DeviceThread::cancel(RequestId id) {
 }
 
 void DeviceThread::quiesce(std::function<void()> drained) {
-  options_.on_suspended(true);
+  is_quiet_ = true;
+  tell_suspended();
   post([this, drained = std::move(drained)] {
     engine_->suspend_all();
     may_decode_ = false;
@@ -264,9 +265,13 @@ void DeviceThread::finish_update(const std::function<void(UpdateReport)>& publis
 }
 
 void DeviceThread::resume() {
-  options_.on_suspended(false);
+  is_quiet_ = false;
+  tell_suspended();
   post([this] { may_decode_ = true; });
 }
+
+// While it saves, the thread decodes nothing.
+void DeviceThread::tell_suspended() { options_.on_suspended(is_quiet_ || num_saves_ > 0); }
 
 void DeviceThread::set_num_updates(std::uint64_t num_updates) {
   post([this, num_updates] { trainer_->set_num_updates(num_updates); });
@@ -283,6 +288,8 @@ Result<std::string> DeviceThread::save_now(const std::string& extra) {
 }
 
 void DeviceThread::save(std::function<void(Result<std::string>)> saved) {
+  ++num_saves_;
+  tell_suspended();
   post([this, saved = std::move(saved)] {
     std::string extra;
     {
@@ -290,7 +297,11 @@ void DeviceThread::save(std::function<void(Result<std::string>)> saved) {
       extra = checkpoint_extra_;
     }
     auto folder = save_now(extra);
-    answer([saved, folder = std::move(folder)] { saved(folder); });
+    answer([this, saved, folder = std::move(folder)] {
+      --num_saves_;
+      tell_suspended();
+      saved(folder);
+    });
   });
 }
 

@@ -49,6 +49,7 @@ class DeviceThread final : public ModelDevice {
   using Task = std::function<void()>;
   void post(Task task);                  // to the device thread
   void answer(Task task);                // to the io thread
+  void tell_suspended();                 // on the io thread
   Result<DeviceFacts> load();
   Result<void> restore(DeviceFacts& facts);
   void run();
@@ -75,6 +76,8 @@ class DeviceThread final : public ModelDevice {
   std::atomic<double> seconds_generating_{0}, train_progress_{0};
   // Owned by the io thread.
   std::unordered_map<RequestId, OnDelta> callbacks_;
+  std::uint32_t num_saves_ = 0;          // that are not answered
+  bool is_quiet_ = false;                // from quiesce to resume
   // Owned by the device thread.
   std::shared_ptr<model::Decoder> decoder_;
   std::unique_ptr<engine::Engine> engine_;

@@ -6,6 +6,10 @@
 #include "corisco/base/strings.h"
 
 namespace corisco::coordinator {
+namespace {
+constexpr std::size_t kCheckpointAskersMax = 256;
+}
+
 Coordinator::Coordinator(boost::asio::io_context& io, const Clock& clock, Gate& gate, Device& device,
                          metrics::Registry& metrics, Plan plan, CoordinatorPorts ports)
     : clock_(clock), gate_(gate), device_(device), metrics_(metrics), plan_(plan),
@@ -17,6 +21,7 @@ void Coordinator::start(const Progress& from) {
   next_occurrence_ = from.next_occurrence;
   occurrences_to_redo_ = from.occurrences_to_redo;
   if (from.is_saved) saved_at_ = static_cast<std::int64_t>(updates_done_);
+  if (!from.checkpoint.empty()) last_checkpoint_ = Checkpoint{version_, from.checkpoint};
   metrics_.gauge("corisco_coordinator_policy_version").set(static_cast<double>(version_.value));
   move_to(Phase::generating);
   proceed();
@@ -135,18 +140,59 @@ void Coordinator::published(const UpdateReport& report) {
   seconds_.publishing += seconds_between(phase_since_, clock_.now());
   // Before its checkpoint: a run that resumes from that must find what was trained.
   ports_.on_update(report, seconds_, in_update_);
-  checkpoint_if_due();
+  save_if_due();
   in_update_.clear();
   seconds_ = {};
   phase_since_ = clock_.now();
   reopen();
 }
 
-void Coordinator::checkpoint_if_due() {
+// The run's own, and one that was asked for during the update.
+void Coordinator::save_if_due() {
   const bool on_the_way = plan_.checkpoint_every > 0 && updates_done_ % plan_.checkpoint_every == 0;
-  if (!on_the_way || updates_done_ >= plan_.updates) return;
-  saved_at_ = static_cast<std::int64_t>(updates_done_);
-  device_.save([this, version = version_](Result<std::string> saved) { ports_.on_checkpoint(version, saved); });
+  if ((on_the_way && updates_done_ < plan_.updates) || !checkpoint_askers_.empty()) save();
+}
+
+// A device executes in order: what is asked for while draining is saved before the update begins to train.
+void Coordinator::checkpoint(OnCheckpoint done) {
+  if (phase_ == Phase::starting || is_over())
+    return done(Error{Code::unavailable, cat("no checkpoint is begun in the daemon's phase ", to_string(phase_))});
+  if (last_checkpoint_ && last_checkpoint_->version == version_)
+    return done(Checkpoint{version_, last_checkpoint_->folder, true});
+  if (checkpoint_askers_.size() >= kCheckpointAskersMax)
+    return done(Error{Code::overloaded, cat(kCheckpointAskersMax, " requests wait for this checkpoint already")});
+  checkpoint_askers_.push_back(std::move(done));
+  const bool is_within_update = phase_ == Phase::training || phase_ == Phase::publishing;
+  if (!is_saving_ && !is_within_update) save();
+}
+
+void Coordinator::save() {
+  is_saving_ = true;
+  device_.save([this, version = version_, updates_done = updates_done_](Result<std::string> folder) {
+    saved(version, updates_done, folder);
+  });
+}
+
+void Coordinator::saved(PolicyVersion version, std::uint64_t updates_done, const Result<std::string>& folder) {
+  is_saving_ = false;
+  ports_.on_checkpoint(version, folder);
+  if (folder.ok()) {
+    saved_at_ = static_cast<std::int64_t>(updates_done);
+    last_checkpoint_ = Checkpoint{version, folder.value()};
+    answer_askers(*last_checkpoint_);
+  } else {
+    // Never the asker's fault.
+    const auto code = folder.error().code == Code::unavailable ? Code::unavailable : Code::internal;
+    answer_askers(Error{code, cat("no checkpoint was written at version ", version, ", the last one stays: ",
+                                  folder.error().message)});
+  }
+  if (!is_finished_) return;
+  if (!folder.ok()) return fail(cat("the last checkpoint could not be written: ", folder.error().message));
+  ports_.on_done();
+}
+
+void Coordinator::answer_askers(const Result<Checkpoint>& answer) {
+  for (const auto& done : std::exchange(checkpoint_askers_, {})) done(answer);
 }
 
 void Coordinator::reopen() {
@@ -160,16 +206,13 @@ void Coordinator::finish_run() {
   if (is_finished_) return;
   is_finished_ = true;
   if (saved_at_ == static_cast<std::int64_t>(updates_done_)) return ports_.on_done();
-  device_.save([this, version = version_](Result<std::string> saved) {
-    ports_.on_checkpoint(version, saved);
-    if (!saved.ok()) return fail(cat("the last checkpoint could not be written: ", saved.error().message));
-    ports_.on_done();
-  });
+  if (!is_saving_) save();
 }
 
 void Coordinator::stop() {
   if (!is_over()) move_to(Phase::stopping);
   drain_deadline_.cancel();
+  if (!is_saving_) answer_askers(Error{Code::unavailable, "no checkpoint was written: the daemon stops"});
 }
 
 void Coordinator::fail(const std::string& reason) {

@@ -5,6 +5,7 @@
 
 #include "gateway/attempt_limits.h"
 #include "gateway/chat_call.h"
+#include "gateway/checkpoint_route.h"
 #include "gateway/json_fields.h"
 #include "gateway/model_list.h"
 #include "gateway/model_names.h"
@@ -162,7 +163,7 @@ asio::awaitable<void> Router::answer(Plan plan, const Head& head, std::string bo
     co_await reply.whole(std::move(answer));
   } else {
     RequestBody given(std::move(body));
-    auto answer = co_await short_answer(plan, head, std::move(given));
+    auto answer = co_await short_answer(plan, head, std::move(given), reply.peer());
     auto* error = std::get_if<ApiError>(&answer);
     if (error != nullptr) context_.metrics.refused(error->code);
     const auto shape = reply_shape_of(plan.route.kind, head);
@@ -202,11 +203,13 @@ asio::awaitable<void> Router::answer_model(Plan plan, const Head& head, std::str
   }
 }
 
-asio::awaitable<OrApiError<Reply>> Router::short_answer(const Plan& plan, const Head& head, RequestBody body) const {
+asio::awaitable<OrApiError<Reply>> Router::short_answer(const Plan& plan, const Head& head, RequestBody body,
+                                                        Peer& peer) const {
   if (plan.route.kind == RouteKind::admin_open_rollout) {
     auto url = url_from(head, parts_.config->gateway);
     co_return co_await open_rollout(context_.worker, *parts_.rollouts, std::move(body), std::move(url));
   }
+  if (plan.route.kind == RouteKind::admin_checkpoint) co_return co_await write_checkpoint(parts_, peer);
   const auto given = co_await parse_if_long(context_.worker, std::move(body));
   co_return quick_answer(plan, head, given);
 }

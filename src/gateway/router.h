@@ -37,7 +37,8 @@ class Router {
   std::optional<Reply> answer_to_browser(const Head& head, RouteKind kind) const;
   boost::asio::awaitable<void> answer_model(Plan plan, const Head& head, std::string text, ReplyWriter& reply);
   bool may_be_passed_on(const Plan& plan) const;
-  boost::asio::awaitable<OrApiError<Reply>> short_answer(const Plan& plan, const Head& head, RequestBody body) const;
+  boost::asio::awaitable<OrApiError<Reply>> short_answer(const Plan& plan, const Head& head, RequestBody body,
+                                                         Peer& peer) const;
   OrApiError<Reply> quick_answer(const Plan& plan, const Head& head, const RequestBody& body) const;
   OrApiError<Reply> admin_answer(const Plan& plan) const;
   Reply front_page() const;

@@ -19,6 +19,7 @@ constexpr std::array kPlain = {
     Named{"/admin/state", RouteKind::admin_state},
     Named{"/admin/pause", RouteKind::admin_pause},
     Named{"/admin/resume", RouteKind::admin_resume},
+    Named{"/admin/checkpoint", RouteKind::admin_checkpoint},
     Named{"/admin/rollouts", RouteKind::admin_open_rollout},
 };
 constexpr std::array kModel = {
@@ -105,6 +106,7 @@ const char* to_string(RouteKind kind) {
     case RouteKind::admin_state: return "admin_state";
     case RouteKind::admin_pause: return "admin_pause";
     case RouteKind::admin_resume: return "admin_resume";
+    case RouteKind::admin_checkpoint: return "admin_checkpoint";
     case RouteKind::admin_open_rollout: return "admin_open_rollout";
     case RouteKind::admin_finish_attempt: return "admin_finish_attempt";
     case RouteKind::lightning_rollouts: return "lightning_rollouts";
@@ -149,6 +151,7 @@ const char* allowed_methods(RouteKind kind) {
     case RouteKind::events:
     case RouteKind::admin_pause:
     case RouteKind::admin_resume:
+    case RouteKind::admin_checkpoint:
     case RouteKind::admin_open_rollout:
     case RouteKind::admin_finish_attempt:
     case RouteKind::lightning_attempt_events:

@@ -27,6 +27,7 @@ enum class RouteKind : std::uint8_t {
   admin_state,
   admin_pause,
   admin_resume,
+  admin_checkpoint,
   admin_open_rollout,
   admin_finish_attempt,
   lightning_rollouts,        // Agent Lightning's API (agent_lightning/)

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
+
+#include "corisco/base/strings.h"
 
 namespace corisco::coordinator {
 namespace {
@@ -23,7 +26,8 @@ struct FakeDevice final : Device {
   }
   void resume() override { asked.push_back("resume"); }
   void save(std::function<void(Result<std::string>)> saved) override {
-    answer("save", [saved] { saved(std::string("folder")); });
+    const auto result = save_error ? Result<std::string>(*save_error) : cat("step-", version);
+    answer("save", [saved, result] { saved(result); });
   }
   void answer(const char* what, std::function<void()> then) {
     asked.push_back(what);
@@ -34,6 +38,7 @@ struct FakeDevice final : Device {
   std::vector<std::vector<GroupId>> batches;
   std::uint64_t version = 0;
   bool skip = false;
+  std::optional<Error> save_error;
 };
 
 struct Bench {
@@ -61,6 +66,21 @@ struct Bench {
     io.restart();
     io.poll();
   }
+  void ask_for_checkpoint() {
+    coordinator->checkpoint([this](const Result<Checkpoint>& answer) {
+      const auto how = answer.ok() && answer.value().was_there ? " was there" : "";
+      answers.push_back(answer.ok() ? cat(answer.value().version, " ", answer.value().folder, how)
+                                    : cat(to_string(answer.error().code), ": ", answer.error().message));
+    });
+  }
+  // As far as this phase of the first update.
+  void go_to(Phase phase) {
+    while (completed < 2) coordinator->group_complete(GroupId{++completed});
+    io.restart();
+    while (coordinator->phase() != phase && io.poll_one() > 0) {
+    }
+  }
+  std::size_t num_saves() const { return static_cast<std::size_t>(std::ranges::count(device.asked, "save")); }
   // Completes every group that is open and not complete yet, in the order of opening.
   void complete_all() {
     while (completed < opened.size() && !is_done) {
@@ -77,6 +97,7 @@ struct Bench {
   metrics::Registry metrics;
   std::unique_ptr<Coordinator> coordinator;
   std::vector<std::uint64_t> opened, at_least, evaluated, updates, saved;
+  std::vector<std::string> answers;         // to those who asked for a checkpoint
   std::optional<PolicyVersion> opened_at;   // of the groups; none: the current version
   std::function<void()> on_update;
   std::size_t completed = 0;
@@ -200,6 +221,164 @@ TEST(Coordinator, StopDiscardsWhatIsUnderWay) {
   bench.settle();
   EXPECT_EQ(bench.coordinator->phase(), Phase::stopping);
   EXPECT_TRUE(bench.updates.empty());
+}
+
+using Answers = std::vector<std::string>;
+
+TEST(Checkpoint, BetweenUpdatesItIsWrittenAtOnceAlsoWhilePaused) {
+  for (const bool is_paused : {false, true}) {
+    Bench bench(synchronous(2));
+    bench.coordinator->start({});
+    bench.coordinator->set_paused(is_paused);
+    bench.ask_for_checkpoint();
+    EXPECT_EQ(bench.num_saves(), 1U);
+    EXPECT_TRUE(bench.coordinator->is_checkpoint_pending());
+    bench.settle();
+    EXPECT_EQ(bench.answers, (Answers{"0 step-0"}));
+    EXPECT_EQ(bench.saved, (std::vector<std::uint64_t>{0}));
+    EXPECT_FALSE(bench.coordinator->is_checkpoint_pending());
+    EXPECT_EQ(bench.coordinator->last_checkpoint()->folder, "step-0");
+  }
+}
+
+TEST(Checkpoint, WhileDrainingItIsSavedBeforeTheUpdateTrains) {
+  Bench bench(synchronous(2));
+  bench.coordinator->start({});
+  bench.go_to(Phase::draining);
+  bench.ask_for_checkpoint();
+  bench.settle();
+  EXPECT_EQ(bench.answers, (Answers{"0 step-0"}));
+  EXPECT_EQ(bench.device.asked, (std::vector<std::string>{"quiesce", "save", "train", "publish", "resume"}));
+}
+
+TEST(Checkpoint, WithinAnUpdateItWaitsForWhatThatPublishes) {
+  for (const auto phase : {Phase::training, Phase::publishing}) {
+    Bench bench(synchronous(2));
+    bench.coordinator->start({});
+    bench.go_to(phase);
+    bench.ask_for_checkpoint();
+    EXPECT_EQ(bench.num_saves(), 0U);
+    EXPECT_TRUE(bench.coordinator->is_checkpoint_pending());
+    bench.settle();
+    EXPECT_EQ(bench.answers, (Answers{"1 step-1"}));
+    EXPECT_EQ(bench.device.asked, (std::vector<std::string>{"quiesce", "train", "publish", "save", "resume"}));
+  }
+}
+
+TEST(Checkpoint, AfterASkippedUpdateItIsThatOfTheOldWeights) {
+  Bench bench(synchronous(2));
+  bench.device.skip = true;
+  bench.coordinator->start({});
+  bench.go_to(Phase::training);
+  bench.ask_for_checkpoint();
+  bench.settle();
+  EXPECT_EQ(bench.answers, (Answers{"0 step-0"}));
+}
+
+TEST(Checkpoint, IsWrittenOnceHoweverOftenItIsAskedFor) {
+  auto plan = synchronous(2);
+  plan.checkpoint_every = 1;
+  Bench bench(plan);
+  bench.coordinator->start({});
+  bench.go_to(Phase::training);
+  bench.ask_for_checkpoint();
+  bench.ask_for_checkpoint();
+  bench.settle();
+  bench.ask_for_checkpoint();
+  EXPECT_EQ(bench.answers, (Answers{"1 step-1", "1 step-1", "1 step-1 was there"}));
+  EXPECT_EQ(bench.num_saves(), 1U);
+}
+
+TEST(Checkpoint, OneThatTheRunWasResumedFromIsThere) {
+  Bench bench(synchronous(5));
+  bench.device.version = 3;
+  bench.coordinator->start({PolicyVersion{3}, 4, 9, {}, false, "step-3"});
+  bench.ask_for_checkpoint();
+  EXPECT_EQ(bench.answers, (Answers{"3 step-3 was there"}));
+  EXPECT_EQ(bench.num_saves(), 0U);
+}
+
+TEST(Checkpoint, AFailureIsToldAndTheLastOneStays) {
+  Bench bench(synchronous(9));
+  bench.coordinator->start({});
+  bench.ask_for_checkpoint();
+  bench.go_to(Phase::training);
+  bench.settle();
+  bench.device.save_error = Error{Code::not_found, "the disk is full"};
+  bench.ask_for_checkpoint();
+  bench.settle();
+  ASSERT_EQ(bench.answers.size(), 2U);
+  EXPECT_EQ(bench.answers[1].find("internal: "), 0U) << bench.answers[1];
+  EXPECT_NE(bench.answers[1].find("the disk is full"), std::string::npos) << bench.answers[1];
+  EXPECT_EQ(bench.coordinator->last_checkpoint()->version, PolicyVersion{0});
+  bench.device.save_error.reset();
+  bench.ask_for_checkpoint();
+  bench.settle();
+  EXPECT_EQ(bench.answers[2], "1 step-1");
+  EXPECT_TRUE(bench.failure.empty());
+}
+
+TEST(Checkpoint, OfTheLastUpdateIsTheRunsLastOne) {
+  Bench bench(synchronous(1));
+  bench.coordinator->start({});
+  bench.go_to(Phase::publishing);
+  bench.ask_for_checkpoint();
+  bench.settle();
+  EXPECT_EQ(bench.answers, (Answers{"1 step-1"}));
+  EXPECT_EQ(bench.num_saves(), 1U);
+  EXPECT_TRUE(bench.is_done);
+}
+
+TEST(Checkpoint, ThatFailedBeforeTheLastEvaluationIsTriedAgainAtTheEnd) {
+  auto plan = synchronous(1);
+  plan.evaluate_at_end = true;
+  Bench bench(plan);
+  bench.coordinator->start({});
+  bench.go_to(Phase::publishing);
+  bench.ask_for_checkpoint();
+  bench.device.save_error = Error{Code::unavailable, "the disk is full"};
+  bench.go_to(Phase::generating);
+  bench.device.save_error.reset();
+  bench.settle();
+  EXPECT_EQ(bench.answers.at(0).find("unavailable: "), 0U) << bench.answers.at(0);
+  EXPECT_EQ(bench.num_saves(), 2U);
+  EXPECT_EQ(bench.coordinator->last_checkpoint()->folder, "step-1");
+  EXPECT_TRUE(bench.is_done);
+}
+
+TEST(Checkpoint, WhoeverWaitsForOneIsToldThatTheDaemonStops) {
+  Bench bench(synchronous(2));
+  bench.ask_for_checkpoint();
+  bench.coordinator->start({});
+  bench.go_to(Phase::training);
+  bench.ask_for_checkpoint();
+  bench.coordinator->stop();
+  bench.ask_for_checkpoint();
+  bench.settle();
+  ASSERT_EQ(bench.answers.size(), 3U);
+  for (const auto& answer : bench.answers) EXPECT_EQ(answer.find("unavailable: "), 0U) << answer;
+  EXPECT_EQ(bench.num_saves(), 0U);
+}
+
+TEST(Checkpoint, OneThatIsBeingWrittenOutlastsTheStop) {
+  Bench bench(synchronous(2));
+  bench.coordinator->start({});
+  bench.ask_for_checkpoint();
+  bench.coordinator->stop();
+  EXPECT_TRUE(bench.coordinator->is_saving());
+  bench.settle();
+  EXPECT_EQ(bench.answers, (Answers{"0 step-0"}));
+}
+
+TEST(Checkpoint, NoMoreThanABoundWaitForIt) {
+  Bench bench(synchronous(2));
+  bench.coordinator->start({});
+  for (int i = 0; i < 257; ++i) bench.ask_for_checkpoint();
+  ASSERT_EQ(bench.answers.size(), 1U);
+  EXPECT_EQ(bench.answers[0].find("overloaded: "), 0U) << bench.answers[0];
+  bench.settle();
+  EXPECT_EQ(bench.answers.size(), 257U);
+  EXPECT_EQ(bench.num_saves(), 1U);
 }
 
 TEST(Phase, MovesAreThoseOfTheTable) {

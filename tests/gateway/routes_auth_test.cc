@@ -22,6 +22,8 @@ TEST(Routes, TheModelIsServedPlainAndUnderAnAttempt) {
   EXPECT_EQ(find_route("/v1/embeddings").kind, RouteKind::unsupported_model_route);
   EXPECT_EQ(find_route("/rollout/7/attempt/2/events").kind, RouteKind::events);
   EXPECT_EQ(find_route("/admin/rollouts/7/attempt/2/finish").kind, RouteKind::admin_finish_attempt);
+  EXPECT_EQ(find_route("/admin/checkpoint").kind, RouteKind::admin_checkpoint);
+  EXPECT_TRUE(is_admin_route(RouteKind::admin_checkpoint));
 }
 
 TEST(Routes, AnAttemptHasOnePath) {
@@ -40,6 +42,7 @@ TEST(Routes, Methods) {
   EXPECT_FALSE(allows_method(RouteKind::messages, "GET"));
   EXPECT_FALSE(allows_method(RouteKind::responses, "GET"));
   EXPECT_TRUE(allows_method(RouteKind::count_tokens, "POST"));
+  EXPECT_FALSE(allows_method(RouteKind::admin_checkpoint, "GET"));
 }
 
 struct AuthTest : testing::Test {

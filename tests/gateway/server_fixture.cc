@@ -39,6 +39,8 @@ void ServerTest::start() {
   parts.is_ready = [this] { return is_ready; };
   parts.state_json = [this] { return json_text(nlohmann::json{{"phase", "generating"}, {"paused", is_paused}}); };
   parts.set_paused = [this](bool pause) { is_paused = pause; };
+  parts.checkpoint = [this](coordinator::OnCheckpoint done) { checkpoint_askers.push_back(std::move(done)); };
+  parts.checkpoint_wait = checkpoint_wait;
   parts.silent_hold = silent_hold;
   parts.heartbeat = silent_hold;
   server.emplace(std::move(parts));

@@ -59,7 +59,8 @@ class ServerTest : public testing::Test {
   ReplySyntax reply_syntax;
   std::string call_id_secret;            // empty: one of this server's
   bool is_paused = false, is_ready = true;
-  Duration silent_hold = std::chrono::seconds(100);
+  std::vector<coordinator::OnCheckpoint> checkpoint_askers;   // answered by the test
+  Duration silent_hold = std::chrono::seconds(100), checkpoint_wait = std::chrono::seconds(60);
   std::optional<Server> server;
   std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> guard;
   std::thread thread;

@@ -149,6 +149,24 @@ TEST(Recovery, SkippedUpdatesAndCheckpointsRepeatAVersion) {
   EXPECT_EQ(recovered.num_updates, 2U);
 }
 
+TEST(Recovery, ACheckpointAmidstRolloutsTakesNoneOfThem) {
+  Records records;
+  whole_group(records, 1, 0);
+  records.push_back(UpdatePublished{PolicyVersion{0}, {}, "checkpoints/step-000000"});
+  publish(records, 1, {1});
+  open_group(records, 2, 1, 1);
+  finish(records, 20, 1.0);
+  records.push_back(UpdatePublished{PolicyVersion{1}, {}, "checkpoints/step-000001"});
+  finish(records, 21, 0.0);
+  open_group(records, 3, 2, 1);
+  const auto recovered = recover_from(records, 1);
+  EXPECT_EQ(ready_groups(recovered), Ids{2});
+  ASSERT_EQ(recovered.unfinished.size(), 1U);
+  EXPECT_EQ(recovered.unfinished[0].id, GroupId{3});
+  EXPECT_EQ(recovered.num_updates, 1U);
+  EXPECT_EQ(ready_groups(recover_from(records, 0)), (Ids{1, 2}));
+}
+
 TEST(Recovery, OpenRolloutsRunAgainUnderTheSameSalt) {
   Records records;
   open_group(records, 1, 5);

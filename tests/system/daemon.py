@@ -55,12 +55,13 @@ def wait_until(condition, seconds, what):
 
 
 class Daemon:
-    """`with Daemon(folder, config) as daemon:`; daemon.url is its address."""
+    """`with Daemon(folder, config) as daemon:`; daemon.url is its address. environment: what it has besides ours."""
 
-    def __init__(self, folder, config, *arguments, command="serve"):
+    def __init__(self, folder, config, *arguments, command="serve", environment=None):
         self.output = pathlib.Path(folder) / f"output-{time.monotonic_ns()}.txt"
         with open(self.output, "w") as out:
-            self.process = subprocess.Popen([BINARY, command, str(config), *arguments], stdout=out, stderr=out, cwd=folder)
+            self.process = subprocess.Popen([BINARY, command, str(config), *arguments], stdout=out, stderr=out,
+                                            cwd=folder, env=os.environ | (environment or {}))
 
     def __enter__(self):
         wait_until(lambda: "serving http" in self.text() or self.process.poll() is not None, 60, "an address")

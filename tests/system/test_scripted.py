@@ -133,3 +133,19 @@ def test_a_script_has_no_log_probabilities_of_prompts(client):
         client.chat.completions.create(model="policy", messages=[{"role": "user", "content": "hi"}],
                                        extra_body={"prompt_logprobs": 1})
     assert "'prompt_logprobs' needs a model" in str(refused.value)
+
+
+def test_a_script_has_no_weights_to_save(daemon):
+    status, reply = daemon.post("/admin/checkpoint")
+    assert status == 409, reply
+    assert "engine.script" in reply["error"]["message"] and "run.updates" in reply["error"]["message"]
+    state = json.loads(daemon.get("/admin/state"))
+    assert state["checkpoint"] is None and state["checkpoint_pending"] is False
+
+
+def test_a_checkpoint_needs_the_admins_key(tmp_path):
+    with Daemon(tmp_path, CONFIG, "--set", "gateway.listen=127.0.0.1:0", "--set", f"run.folder={tmp_path}/runs",
+                "--set", "gateway.admin_key=adm1n") as daemon:
+        assert daemon.post("/admin/checkpoint")[0] == 401
+        assert daemon.post("/admin/checkpoint", key="adm2n")[0] == 401
+        assert daemon.post("/admin/checkpoint", key="adm1n")[0] == 409     # which is the script's refusal

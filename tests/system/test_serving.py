@@ -151,3 +151,8 @@ def test_a_rollout_opened_over_http(daemon):
     assert daemon.post(reward, event | {"data": {"value": 0.5}}, key="wrong")[0] == 401
     assert daemon.post(reward, event | {"data": {"value": 0.5}}, key=opened["api_key"])[0] == 200
     assert daemon.post(reward, event | {"data": {"value": 0.7}}, key=opened["api_key"])[0] == 409
+
+
+def test_a_model_that_is_only_served_has_nothing_to_save(daemon):
+    status, reply = daemon.post("/admin/checkpoint")
+    assert status == 409 and "run.updates is 0" in reply["error"]["message"], reply

@@ -5,11 +5,13 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "corisco/base/clock.h"
 #include "corisco/base/result.h"
+#include "corisco/coordinator/checkpoint.h"
 #include "corisco/coordinator/device.h"
 #include "corisco/coordinator/gate.h"
 #include "corisco/coordinator/phase.h"
@@ -39,6 +41,7 @@ struct Progress {
   std::uint64_t next_occurrence = 0;
   std::vector<std::uint64_t> occurrences_to_redo;   // drawn before, trained never
   bool is_saved = false;                 // a checkpoint of exactly this state is there
+  std::string checkpoint{};              // the folder that its weights are from; empty: the initial ones
 };
 
 struct OpenedGroup {
@@ -69,6 +72,9 @@ class Coordinator {
   void group_complete(GroupId id);
   // By hand: requests wait and no update starts until set_paused(false).
   void set_paused(bool paused);
+  // By hand, or before the end: writes a checkpoint of the weights in force, within an update of those that it
+  // publishes, or says which one has them already. done is called once, maybe before this returns.
+  void checkpoint(OnCheckpoint done);
   // No new update or group from now on; an unfinished update is discarded.
   void stop();
   void fail(const std::string& reason);
@@ -80,6 +86,10 @@ class Coordinator {
   std::uint32_t num_groups_active() const { return window_.num_active(); }
   bool is_paused() const { return is_paused_; }
   bool is_evaluating() const { return is_evaluating_; }
+  bool is_saving() const { return is_saving_; }
+  // One is being written, or will be when the update is published.
+  bool is_checkpoint_pending() const { return is_saving_ || !checkpoint_askers_.empty(); }
+  const std::optional<Checkpoint>& last_checkpoint() const { return last_checkpoint_; }
 
  private:
   void move_to(Phase next);
@@ -91,7 +101,10 @@ class Coordinator {
   void train();
   void publish();
   void published(const UpdateReport& report);
-  void checkpoint_if_due();
+  void save_if_due();
+  void save();
+  void saved(PolicyVersion version, std::uint64_t updates_done, const Result<std::string>& folder);
+  void answer_askers(const Result<Checkpoint>& answer);
   void reopen();
   void finish_run();
   bool is_over() const;
@@ -114,8 +127,10 @@ class Coordinator {
   std::vector<std::uint64_t> occurrences_to_redo_;
   std::vector<GroupId> in_update_;
   std::int64_t evaluated_at_ = -1;       // updates done at the last evaluation
-  std::int64_t saved_at_ = -1;
-  bool is_paused_ = false, is_evaluating_ = false, is_finished_ = false;
+  std::int64_t saved_at_ = -1;           // updates done at the last checkpoint
+  std::optional<Checkpoint> last_checkpoint_;
+  std::vector<OnCheckpoint> checkpoint_askers_;
+  bool is_paused_ = false, is_evaluating_ = false, is_saving_ = false, is_finished_ = false;
   boost::asio::steady_timer drain_deadline_;
 };
 }  // namespace corisco::coordinator

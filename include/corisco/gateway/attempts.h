@@ -49,7 +49,7 @@ class Attempts {
   // Held time includes that of calls which wait now. All zero for an attempt that is not open.
   AttemptSummary summary(AttemptKey attempt) const;
 
-  // Decoding stops for an update, or goes on: for calls under way that is held time.
+  // Decoding stops for an update or a checkpoint, or goes on: for calls under way that is held time.
   void set_suspended(bool is_suspended);
 
   // Null unless open.

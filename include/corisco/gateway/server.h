@@ -10,6 +10,7 @@
 
 #include "corisco/base/clock.h"
 #include "corisco/config/config.h"
+#include "corisco/coordinator/checkpoint.h"
 #include "corisco/coordinator/gate.h"
 #include "corisco/gateway/attempts.h"
 #include "corisco/gateway/ports.h"
@@ -38,12 +39,15 @@ struct ServerParts {
   std::function<bool()> is_ready;      // the engine makes progress: /readyz
   std::function<std::string()> state_json;  // what GET /admin/state and `corisco status` show
   std::function<void(bool pause)> set_paused;  // /admin/pause, /admin/resume
+  std::function<void(coordinator::OnCheckpoint)> checkpoint;  // /admin/checkpoint; answers on the io thread, once
   std::string call_id_secret;          // of the run; empty: of this process. Tool calls' ids follow from it
   std::uint64_t first_call_id = 1;     // calls are numbered from here: after the journal's last one
   // A model request that waits longer than this gets its headers, and then a sign of life now and
   // then, so that no client hangs up during an update.
   Duration silent_hold = std::chrono::seconds(100);
   Duration heartbeat = std::chrono::seconds(15);
+  // How long /admin/checkpoint waits until it is written, before it says that it is still to be.
+  Duration checkpoint_wait = std::chrono::seconds(60);
 };
 
 class Server {
