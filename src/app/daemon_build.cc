@@ -33,12 +33,13 @@ std::string sha256_of(const std::optional<rollouts::Tasks>& tasks) { return task
 // A connection is an open file, and shells often allow no more than 1024; after the spawner has started,
 // so that harnesses keep what they are used to.
 void allow_connections(std::uint32_t connections_max) {
-  constexpr std::uint32_t kOtherFiles = 256;
+  constexpr rlim_t kOtherFiles = 256;
+  const rlim_t needed = kOtherFiles + gateway::kConnectionsReserve + connections_max;
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = std::max<rlim_t>(limit.rlim_cur, std::min<rlim_t>(limit.rlim_max, connections_max + kOtherFiles));
+  limit.rlim_cur = std::max(limit.rlim_cur, std::min(limit.rlim_max, needed));
   ::setrlimit(RLIMIT_NOFILE, &limit);
-  if (limit.rlim_cur < connections_max + kOtherFiles)
+  if (limit.rlim_cur < needed)
     log::warn(cat("this process may open ", limit.rlim_cur, " files, too few for gateway.connections_max (",
                   connections_max, "): raise the hard limit (ulimit -Hn)"));
 }

@@ -16,10 +16,11 @@ namespace {
 constexpr std::size_t kReadAheadMin = 65536;
 }
 
-Connection::Connection(std::unique_ptr<Transport> transport, CallContext& context, Router& router)
+Connection::Connection(std::unique_ptr<Transport> transport, CallContext& context, Router& router, bool is_in_reserve)
     : executor_(transport->socket().get_executor()), transport_(std::move(transport)), context_(context),
-      router_(router), inbox_(*transport_, std::max<std::size_t>(
-                                               kReadAheadMin, context.parts.config->gateway.header_bytes_max + 8)),
+      router_(router), is_in_reserve_(is_in_reserve),
+      inbox_(*transport_,
+             std::max<std::size_t>(kReadAheadMin, context.parts.config->gateway.header_bytes_max + 8)),
       stall_(executor_) {
   boost::system::error_code ignored;     // the connection works without these, only slower
   auto& socket = transport_->socket();
@@ -34,7 +35,8 @@ asio::awaitable<void> Connection::serve() {
   const bool is_open = co_await open();
   if (is_open) {
     inbox_.start(weak_from_this());
-    RequestReader reader(inbox_, context_.parts.config->gateway);
+    const auto& options = context_.parts.config->gateway;
+    RequestReader reader(inbox_, options, is_in_reserve_ ? options.header_seconds_max : options.idle_seconds_max);
     bool goes_on = true;
     while (goes_on && !is_cut_) goes_on = co_await serve_one(reader);
     co_await linger();
@@ -51,6 +53,10 @@ asio::awaitable<bool> Connection::open() {
   co_return !error && !is_cut_;
 }
 
+Plan Connection::plan_of(const Head& head) {
+  return is_in_reserve_ ? router_.plan_when_full(head, is_loopback_) : router_.plan(head, is_loopback_);
+}
+
 asio::awaitable<bool> Connection::serve_one(RequestReader& reader) {
   auto outcome = co_await reader.read_head();
   if (const auto* error = std::get_if<ApiError>(&outcome)) {
@@ -59,11 +65,13 @@ asio::awaitable<bool> Connection::serve_one(RequestReader& reader) {
   }
   if (!std::holds_alternative<Head>(outcome)) co_return false;
   const Head head = std::move(std::get<Head>(outcome));
-  auto plan = router_.plan(head, is_loopback_);
+  auto plan = plan_of(head);
   ReplyWriter reply(*this, &head, context_.new_request_id());
+  if (is_in_reserve_) reply.close_after();
   reply.add_to_head(plan.headers);
   std::string text;
-  if (plan.refusal && head.expects_continue) {       // the client would send its body for nothing
+  // The client would send its body for nothing, or hold the reserve by it.
+  if (plan.refusal && (head.expects_continue || is_in_reserve_)) {
     reply.close_after();
   } else {
     auto body = co_await reader.read_body(head, plan.body_bytes_max,

@@ -1,4 +1,5 @@
-// One connection: request after request, each read, answered, written with a deadline.
+// One connection: request after request, each read, answered, written with a deadline. One in the reserve has
+// one request, and only a short one is answered.
 // Lives as long as its coroutine. Io thread only.
 #pragma once
 #include <boost/asio/awaitable.hpp>
@@ -17,7 +18,7 @@ namespace corisco::gateway {
 class Connection final : public Peer, public std::enable_shared_from_this<Connection> {
  public:
   // context and router outlive it.
-  Connection(std::unique_ptr<Transport> transport, CallContext& context, Router& router);
+  Connection(std::unique_ptr<Transport> transport, CallContext& context, Router& router, bool is_in_reserve);
   // Until the peer leaves, an error ends it, or cut() is called.
   boost::asio::awaitable<void> serve();
   // Closes at once; a request in hand sees its peer gone.
@@ -30,6 +31,7 @@ class Connection final : public Peer, public std::enable_shared_from_this<Connec
 
  private:
   boost::asio::awaitable<bool> serve_one(RequestReader& reader);   // false: no further request
+  Plan plan_of(const Head& head);
   boost::asio::awaitable<bool> open();
   boost::asio::awaitable<void> refuse(ReplyWriter& reply, ApiError error, ErrorShape shape);
   boost::asio::awaitable<void> linger();
@@ -40,6 +42,7 @@ class Connection final : public Peer, public std::enable_shared_from_this<Connec
   std::unique_ptr<Transport> transport_;
   CallContext& context_;
   Router& router_;
+  const bool is_in_reserve_;
   Inbox inbox_;
   boost::asio::steady_timer stall_;      // of the handshake or write under way
   bool is_loopback_ = false;

@@ -76,13 +76,13 @@ class BodyParser {
 };
 }  // namespace
 
-RequestReader::RequestReader(Inbox& inbox, const config::Gateway& options)
-    : inbox_(inbox), options_(options) {
+RequestReader::RequestReader(Inbox& inbox, const config::Gateway& options, std::uint32_t idle_seconds_max)
+    : inbox_(inbox), options_(options), idle_seconds_max_(idle_seconds_max) {
   limits_.head_bytes_max = options.header_bytes_max;
 }
 
 asio::awaitable<RequestReader::HeadOutcome> RequestReader::read_head() {
-  auto deadline = seconds_from_now(options_.idle_seconds_max);
+  auto deadline = seconds_from_now(idle_seconds_max_);
   bool has_begun = false;
   for (;;) {
     if (!has_begun && !inbox_.bytes().empty()) {

@@ -2,6 +2,7 @@
 // their limits and deadlines. The only file of the module that uses Beast's parser (for bodies).
 #pragma once
 #include <boost/asio/awaitable.hpp>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <variant>
@@ -17,7 +18,8 @@ struct EndOfRequests {};
 
 class RequestReader {
  public:
-  RequestReader(Inbox& inbox, const config::Gateway& options);
+  // idle_seconds_max: until a request begins.
+  RequestReader(Inbox& inbox, const config::Gateway& options, std::uint32_t idle_seconds_max);
 
   using HeadOutcome = std::variant<Head, ApiError, EndOfRequests>;
   // After an error the connection's bytes have no meaning any more: answer and close.
@@ -31,6 +33,7 @@ class RequestReader {
  private:
   Inbox& inbox_;
   const config::Gateway& options_;
+  std::uint32_t idle_seconds_max_;
   HeadLimits limits_;
   std::string head_text_;                // of the request in hand, for the body's parser
 };

@@ -4,6 +4,7 @@
 #include <boost/asio/ip/host_name.hpp>
 
 #include "gateway/attempt_limits.h"
+#include "gateway/attempt_state.h"
 #include "gateway/chat_call.h"
 #include "gateway/checkpoint_route.h"
 #include "gateway/json_fields.h"
@@ -138,6 +139,20 @@ Plan Router::plan(const Head& head, bool is_loopback) {
   const bool is_long = takes_conversation(kind) || kind == RouteKind::lightning_rollouts;
   plan.body_bytes_max = is_long ? options.body_bytes_max : std::min(options.body_bytes_max, kSmallBodyMax);
   return plan;
+}
+
+Plan Router::plan_when_full(const Head& head, bool is_loopback) {
+  auto planned = plan(head, is_loopback);
+  const auto kind = planned.route.kind;
+  if (planned.refusal || is_answered_when_full(kind)) return planned;
+  const auto error = from_error(
+      {Code::overloaded, cat(parts_.config->gateway.connections_max,
+                             " connections are open already (gateway.connections_max): try later")});
+  context_.metrics.refused(error.code);
+  // As by a full queue: what the attempt's harness makes of it is not the policy's doing.
+  if (planned.caller.attempt && takes_conversation(kind)) planned.caller.attempt->summary.saw_engine_error = true;
+  planned.refusal = error_reply(error, reply_shape_of(kind, head));
+  return planned;
 }
 
 // What a browser gets in the route's place, if anything.

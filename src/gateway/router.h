@@ -29,6 +29,8 @@ class Router {
  public:
   explicit Router(CallContext& context);
   Plan plan(const Head& head, bool is_loopback);
+  // While gateway.connections_max are open: what is not short is refused.
+  Plan plan_when_full(const Head& head, bool is_loopback);
   boost::asio::awaitable<void> answer(Plan plan, const Head& head, std::string body, ReplyWriter& reply);
   // Closes what waits for later requests.
   void stop() { upstream_->stop(); }

@@ -195,4 +195,18 @@ bool is_admin_route(RouteKind kind) {
 bool is_lightning_route(RouteKind kind) {
   return kind >= RouteKind::lightning_rollouts && kind <= RouteKind::lightning_state;
 }
+
+bool is_answered_when_full(RouteKind kind) {
+  switch (kind) {
+    case RouteKind::healthz:
+    case RouteKind::readyz:
+    case RouteKind::metrics:
+    case RouteKind::events:
+    case RouteKind::lightning_attempt_events:
+    case RouteKind::lightning_pause:
+    case RouteKind::lightning_resume:
+    case RouteKind::lightning_state: return true;
+    default: return is_admin_route(kind);
+  }
+}
 }  // namespace corisco::gateway

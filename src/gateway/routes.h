@@ -65,4 +65,6 @@ bool is_model_route(RouteKind kind);     // needs an attempt's key, or a call ou
 bool takes_conversation(RouteKind kind);   // whose body may be as long as a history
 bool is_admin_route(RouteKind kind);
 bool is_lightning_route(RouteKind kind);
+// Short, and wanted most when too many connections are open: probes, metrics, what steers the daemon, rewards.
+bool is_answered_when_full(RouteKind kind);
 }  // namespace corisco::gateway

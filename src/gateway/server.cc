@@ -26,6 +26,7 @@ struct Server::State : std::enable_shared_from_this<State> {
   ~State() { context.worker.join(); }
 
   Result<void> bind();
+  bool has_place() const;                // that is not in the reserve
   asio::awaitable<void> accept_all();
   void take(tcp::socket socket);
   static asio::awaitable<void> serve(std::shared_ptr<State> state, std::shared_ptr<Connection> connection);
@@ -38,6 +39,7 @@ struct Server::State : std::enable_shared_from_this<State> {
   Signal room;                           // a connection ended, or the server stops
   std::uint64_t next_connection = 1;
   std::map<std::uint64_t, std::weak_ptr<Connection>> connections;
+  std::uint32_t num_in_reserve = 0;      // of those
   std::string url;
   bool is_stopped = false;
 };
@@ -61,11 +63,15 @@ Result<void> Server::State::bind() {
   return {};
 }
 
-// Accepts until stopped; waits while connections_max are open.
+bool Server::State::has_place() const {
+  return connections.size() - num_in_reserve < parts.config->gateway.connections_max;
+}
+
+// Accepts until stopped; waits while connections_max are open and the reserve is full too.
 asio::awaitable<void> Server::State::accept_all() {
   const auto self = shared_from_this();
   while (!is_stopped) {
-    if (connections.size() >= parts.config->gateway.connections_max) {
+    if (!has_place() && num_in_reserve >= kConnectionsReserve) {
       co_await room.wait_until(TimePoint::max());
       continue;
     }
@@ -88,12 +94,15 @@ asio::awaitable<void> Server::State::serve(std::shared_ptr<State> state,
 
 void Server::State::take(tcp::socket socket) {
   const auto number = next_connection++;
+  const bool is_in_reserve = !has_place();
   auto transport = tls ? tls->transport(std::move(socket)) : plain_transport(std::move(socket));
-  auto connection = std::make_shared<Connection>(std::move(transport), context, router);
+  auto connection = std::make_shared<Connection>(std::move(transport), context, router, is_in_reserve);
   connections.emplace(number, connection);
+  if (is_in_reserve) ++num_in_reserve;
   context.metrics.connections.set(static_cast<double>(connections.size()));
-  const auto on_end = [self = shared_from_this(), number](const std::exception_ptr& failed) {
+  const auto on_end = [self = shared_from_this(), number, is_in_reserve](const std::exception_ptr& failed) {
     self->connections.erase(number);
+    if (is_in_reserve) --self->num_in_reserve;
     self->context.metrics.connections.set(static_cast<double>(self->connections.size()));
     self->room.notify();
     if (failed) log::error("a connection ended by an exception");

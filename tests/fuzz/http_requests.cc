@@ -54,7 +54,7 @@ Seen read(const std::vector<std::string_view>& pieces) {
   socket.non_blocking(true);
   Inbox inbox(*transport, 65536);
   inbox.start({});
-  RequestReader reader(inbox, options);
+  RequestReader reader(inbox, options, options.idle_seconds_max);
   Seen seen;
   asio::co_spawn(io, read_all(reader, seen), [](std::exception_ptr failure) {
     if (failure) std::rethrow_exception(failure);

@@ -232,19 +232,6 @@ TEST_F(HttpServerTest, SlowHeadsAndBodiesGet408) {
   EXPECT_EQ(idle.bytes(), "");
 }
 
-TEST_F(HttpServerTest, MoreConnectionsThanAllowedWait) {
-  config.gateway.connections_max = 1;
-  start();
-  std::optional<RawClient> first(port);
-  first->send(get("/healthz"));
-  EXPECT_EQ(first->read_reply().status, 200);
-  RawClient second(port);
-  second.send(get("/healthz"));
-  EXPECT_FALSE(second.receive(150));
-  first.reset();
-  EXPECT_EQ(second.read_reply().status, 200);
-}
-
 TEST_F(HttpServerTest, AReaderThatStopsIsCut) {
   config.gateway.write_seconds_max = 1;
   start();

@@ -133,7 +133,7 @@ struct Gateway {
     v("unscoped", unscoped, Rule{.help = "Calls outside any rollout: served (never trained) or refused.", .one_of = {"serve", "refuse"}});
     v("static_key", static_key, Rule{.help = "If set, calls outside any rollout need it as their key.", .is_secret = true});
     v("admin_key", admin_key, Rule{.help = "Key of /admin and of opening rollouts over HTTP; empty: allowed from loopback only.", .is_secret = true});
-    v("connections_max", connections_max, Rule{.help = "Open connections; beyond that accepting waits.", .min = 1});
+    v("connections_max", connections_max, Rule{.help = "Open connections. Of each of 64 more one request is read: probes, /metrics, /admin and rewards are answered as ever, all else by 429. Beyond those accepting waits.", .min = 1});
     v("body_bytes_max", body_bytes_max, Rule{.help = "Of one request.", .min = 1024});
     v("header_bytes_max", header_bytes_max, Rule{.help = "Of one request's head.", .min = 256});
     v("header_seconds_max", header_seconds_max, Rule{.help = "To receive a whole head.", .min = 1});

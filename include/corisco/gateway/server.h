@@ -20,6 +20,10 @@
 #include "corisco/text/tokenizer.h"
 
 namespace corisco::gateway {
+// Connections beyond gateway.connections_max that are accepted for one request, so that probes, metrics and /admin
+// answer and others are told to come later.
+inline constexpr std::uint32_t kConnectionsReserve = 64;
+
 // Everything the server uses; all outlive it.
 struct ServerParts {
   boost::asio::io_context* io = nullptr;
