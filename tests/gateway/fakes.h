@@ -59,11 +59,13 @@ class ByteTokenizer final : public text::Tokenizer {
     return id < 256 ? std::string(1, static_cast<char>(id)) : std::string();
   }
   bool is_special(TokenId id) const override { return id >= 256; }
+  bool strips_first_space() const override { return strips; }
   std::size_t vocabulary_size() const override { return 258; }
   std::optional<TokenId> id_of(std::string_view) const override { return std::nullopt; }
   std::vector<TokenId> own_prefix() const override { return prefix; }
 
   std::vector<TokenId> prefix;
+  bool strips = false;
 };
 
 // "<|start|>user:hi<|end|>" per message, then "<|start|>assistant:".
@@ -148,6 +150,7 @@ class ScriptedGenerator final : public Generator {
   }
   void step(RequestId id, std::size_t at, std::uint32_t left) {
     if (running.count(id) == 0) return;
+    if (left == 0) return give(id, {}, FinishReason::length);
     const bool is_end = at == reply.size();
     const TokenId token = is_end ? kEnd : static_cast<unsigned char>(reply[at]);
     const auto finish = is_end     ? std::optional(FinishReason::stop)
