@@ -48,8 +48,8 @@ Result<void> ScriptedDevice::submit(gateway::GenerateRequest request, OnDelta on
   const auto& limits = options_.config->engine;
   if (sequences_.size() >= sequences_max(limits)) return queue_is_full(limits);
   if (request.prompt_logprobs)
-    return Error{Code::invalid_argument, "'prompt_logprobs' needs a model, and a script answers here (engine.script): "
-                                         "leave it out"};
+    return Error{Code::invalid_argument, "'prompt_logprobs', or 'echo' with 'logprobs', needs a model, and a script "
+                                         "answers here (engine.script): leave it out"};
   sequences_[request.id].on_delta = std::move(on_delta);
   const auto max_tokens = request.sampling.max_tokens;
   if (request.prompt_ids.size() <= kPromptTokensOnIoMax && !request.grammar) {

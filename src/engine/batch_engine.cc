@@ -60,7 +60,6 @@ std::optional<Error> BatchEngine::refusal(const EngineRequest& request) const {
 }
 
 std::optional<Error> BatchEngine::refused_sampling(const SamplingParams& sampling) const {
-  if (sampling.max_tokens == 0) return Error{Code::invalid_argument, "max_tokens is 0; at least 1 token is drawn"};
   if (!(sampling.repetition_penalty > 0))
     return Error{Code::invalid_argument, cat("repetition_penalty is ", sampling.repetition_penalty,
                                              "; it must be above 0, and 1 is off")};
@@ -100,7 +99,7 @@ std::vector<EngineDelta> BatchEngine::step() {
   for (const auto& row : step.rows) {
     if (!row.draws) continue;
     EngineDelta delta = take(*row.sequence, std::move(*drawn++));
-    draws.push_back({delta.error ? std::nullopt : std::optional(delta.tokens.front().id),
+    draws.push_back({delta.tokens.empty() ? std::nullopt : std::optional(delta.tokens.front().id),
                      delta.finish.has_value()});
     if (delta.finish) live_.erase(delta.id);
     deltas.push_back(std::move(delta));
@@ -184,6 +183,10 @@ EngineDelta BatchEngine::take(const Sequence& sequence, DrawnToken drawn) {
   if (live.num_drawn == 0) {
     delta.num_reused_prompt_tokens = sequence.num_reused;
     delta.prompt_logprobs = std::move(live.prompt_logprobs);
+  }
+  if (live.sampling.max_tokens == 0) {     // the draw is nobody's
+    delta.finish = FinishReason::length;
+    return delta;
   }
   ++live.num_drawn;
   ++totals_.num_sampled_tokens;

@@ -48,7 +48,7 @@ struct ScheduledStep {
 
 // What the run made of a row that draws.
 struct Draw {
-  std::optional<TokenId> id;          // none: the sequence ends without a token (an error)
+  std::optional<TokenId> id;          // none: the sequence ends without a token (an error, or it wanted none)
   bool ends = false;                  // with this token
 };
 

@@ -120,7 +120,7 @@ ChatCall::Failure ChatCall::submit() {
     request.prompt_ids = prompt_.ids;
     request.sampling = choices_[i].sampling;
     request.grammar = grammar_;
-    if (i == 0) request.prompt_logprobs = request_.prompt_logprobs;   // the others' are the same
+    if (i == 0) request.prompt_logprobs = request_.prompt_alternatives();   // the others' are the same
     choices_[i].sequence = request.id;
     const auto submitted = parts_.generator->submit(
         std::move(request), [this, i](GenerateDelta delta) { on_delta(i, std::move(delta)); });
@@ -130,14 +130,14 @@ ChatCall::Failure ChatCall::submit() {
     return from_error(submitted.error());
   }
   // Only a prompt that was sampled from counts, so that a full queue changes no later draw.
-  if (!repeats_draw_)
+  if (!repeats_draw_ && !request_.samples_nothing())
     ++(attempt_ ? attempt_->conversations_of(request_).prompts_seen[draw_->prompt] : context_.num_unseeded);
   if (exchange_) exchange_->draw = draw_;
   return std::nullopt;
 }
 
 void ChatCall::on_delta(std::uint32_t choice, GenerateDelta delta) {
-  if (!delta.tokens.empty()) end_hold();
+  if (!delta.tokens.empty() || delta.finish) end_hold();
   if (delta.finish || delta.error) choices_[choice].sequence.reset();
   deltas_.emplace_back(choice, std::move(delta));
   if (!is_generating()) pass_.leave();   // writing to a slow reader must not hold up an update

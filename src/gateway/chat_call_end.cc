@@ -57,6 +57,7 @@ SideCalls::Facts ChatCall::side_facts() const {
 asio::awaitable<ChatCall::Failure> ChatCall::record(std::uint32_t choice) {
   choices_[choice].is_recorded = true;
   if (earlier_) co_return std::nullopt;   // by the call that sampled it
+  if (request_.samples_nothing()) co_return std::nullopt;
   auto call = make_call(choice);
   const auto id = call.id;
   const auto state = call.state;
@@ -80,11 +81,12 @@ void ChatCall::learn_from_recorded(std::uint32_t choice, CallId call, CallState 
 }
 
 asio::awaitable<ChatCall::Failure> ChatCall::deliver() {
-  if (attempt_ && !is_frozen()) attempt_->summary.hit_context = false;
-  if (attempt_ && !is_frozen())
+  if (attempt_ && !is_frozen() && !request_.samples_nothing()) {
+    attempt_->summary.hit_context = false;
     attempt_->summary.hit_length = std::any_of(choices_.begin(), choices_.end(), [](const auto& choice) {
       return choice.stream.finish() == FinishReason::length;
     });
+  }
   if (auto failure = interrupted()) co_return failure;
   const auto streams = std::make_shared<std::vector<ChoiceStream>>();
   Usage usage;

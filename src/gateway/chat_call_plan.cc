@@ -13,9 +13,11 @@ constexpr std::size_t kPromptLogprobsMax = 1U << 18;   // of one reply: some 20 
 std::optional<ApiError> too_many_logprobs(const ChatRequest& request, std::size_t prompt_tokens) {
   const auto count = request.num_prompt_logprobs(prompt_tokens);
   if (count <= kPromptLogprobsMax) return std::nullopt;
-  return invalid_request(cat("'prompt_logprobs' would give ", count, " log-probabilities, and a reply has at most ",
-                             kPromptLogprobsMax, ": ask for fewer alternatives, or of a shorter prompt"),
-                         "prompt_logprobs", "invalid_value");
+  const char* asked_by = request.prompt_logprobs ? "prompt_logprobs" : "logprobs";
+  return invalid_request(cat("'", asked_by, "' would give ", count, " log-probabilities of the prompt, and a reply ",
+                             "has at most ", kPromptLogprobsMax, ": ask for fewer alternatives, or of a shorter ",
+                             "prompt"),
+                         asked_by, "invalid_value");
 }
 }  // namespace
 
@@ -96,7 +98,7 @@ void ChatCall::add_choice(std::unique_ptr<tool_calls::Parser> parser, SamplingPa
   auto hidden_ids = parts_.end_ids;
   hidden_ids.insert(hidden_ids.end(), request_.stop_ids.begin(), request_.stop_ids.end());
   ReplyReading reading{std::move(parser), call_id_seeds_.emplace_back(std::move(call_id_seed)),
-                       parts_.reply_syntax.tool_parser == "mistral", sampling.min_tokens};
+                       parts_.reply_syntax.tool_parser == "mistral", sampling.min_tokens, request_.echoes_prompt};
   choices_.emplace_back(ChoiceStream(parts_.tokenizer, request_.stop_strings, hidden_ids, std::move(reading)),
                         std::move(sampling));
 }

@@ -14,7 +14,7 @@ namespace asio = boost::asio;
 
 // Afterwards earlier_ is the exchange whose reply is repeated; empty: the call is sampled.
 asio::awaitable<ChatCall::Failure> ChatCall::follow_earlier() {
-  if (!attempt_) co_return std::nullopt;
+  if (!attempt_ || request_.samples_nothing()) co_return std::nullopt;   // nothing to sample twice
   auto& retries = attempt_->retries;
   while (const auto earlier = retries.find(identity_, marks_.is_retry, parts_.clock->now())) {
     const bool waits = earlier->stage == Exchange::Stage::running;

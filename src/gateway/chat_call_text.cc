@@ -5,8 +5,14 @@
 namespace corisco::gateway {
 namespace asio = boost::asio;
 namespace {
-// About, as JSON: an id, and a token's log-probability with its text.
-constexpr std::size_t kIdBytes = 7, kLogprobBytes = 80;
+// About, as JSON: an id, a token's text, and a token's log-probability with its text.
+constexpr std::size_t kIdBytes = 7, kTokenTextBytes = 4, kLogprobBytes = 80;
+
+// What each choice shows of the prompt, but for log-probabilities.
+std::size_t prompt_bytes(const ChatRequest& request, std::size_t prompt_tokens) {
+  return prompt_tokens *
+         ((request.returns_token_ids ? kIdBytes : 0) + (request.echoes_prompt ? kTokenTextBytes : 0));
+}
 
 std::size_t text_bytes(const std::vector<ChoiceStream>& streams) {
   std::size_t bytes = 0;
@@ -23,7 +29,7 @@ std::string openings_of(ChatReply& wire, std::uint32_t count, const std::vector<
 
 asio::awaitable<std::string> ChatCall::openings_text() {
   const auto count = static_cast<std::uint32_t>(choices_.size());
-  const auto bytes = request_.returns_token_ids ? count * prompt_.ids.size() * kIdBytes : 0;
+  const auto bytes = count * prompt_bytes(request_, prompt_.ids.size());
   if (bytes <= TextWorker::kBytesInPlaceMax) co_return openings_of(*wire_, count, prompt_.ids);
   auto write = [wire = wire_, ids = prompt_.ids, count] { return openings_of(*wire, count, ids); };
   auto text = co_await context_.worker.run(bytes, std::move(write));
@@ -52,7 +58,7 @@ asio::awaitable<std::string> ChatCall::done_text(Streams streams, Usage usage) {
 
 asio::awaitable<std::string> ChatCall::whole_text(Streams streams) {
   auto bytes = text_bytes(*streams);
-  if (request_.returns_token_ids) bytes += streams->size() * prompt_.ids.size() * kIdBytes;
+  bytes += streams->size() * prompt_bytes(request_, prompt_.ids.size());
   const auto token_bytes = request_.returns_logprobs ? kLogprobBytes * (1 + request_.top_logprobs) : kIdBytes;
   for (const auto& stream : *streams) bytes += stream.tokens().size() * token_bytes;
   bytes += request_.num_prompt_logprobs(prompt_.ids.size()) * kLogprobBytes;

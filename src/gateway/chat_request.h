@@ -2,6 +2,7 @@
 // A format ignores a field that is unknown and harmless, and refuses by name one that would change
 // the result and is not supported.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -59,13 +60,22 @@ struct ChatRequest {
   bool returns_logprobs = false;
   std::uint32_t top_logprobs = 0;
   std::optional<std::uint32_t> prompt_logprobs;   // alternatives of each prompt token; none: not asked for
-  // Entries of the reply's prompt_logprobs; each choice of a completion has them.
+  bool echoes_prompt = false;            // a completion's texts begin with the prompt's, its logprobs too
+  bool echoes_logprobs() const { return echoes_prompt && returns_logprobs; }
+  // What the generator is asked for in both places: alternatives of each prompt token.
+  std::optional<std::uint32_t> prompt_alternatives() const {
+    if (!echoes_logprobs()) return prompt_logprobs;
+    return std::max(prompt_logprobs.value_or(0), top_logprobs);
+  }
+  // Entries of the prompt's log-probabilities in the reply; each choice of a completion has them.
   std::size_t num_prompt_logprobs(std::size_t prompt_tokens) const {
-    if (!prompt_logprobs) return 0;
-    return prompt_tokens * (1 + *prompt_logprobs) * (is_completion() ? num_choices : 1);
+    std::size_t entries = prompt_logprobs ? 1 + *prompt_logprobs : 0;
+    if (echoes_logprobs()) entries += 1 + top_logprobs;
+    return prompt_tokens * entries * (is_completion() ? num_choices : 1);
   }
   std::uint32_t num_choices = 1;
   std::optional<std::uint32_t> max_tokens;
+  bool samples_nothing() const { return max_tokens == 0U; }   // its reply is the prompt's echo
   std::vector<std::string> stop_strings;
   std::vector<TokenId> stop_ids;
   ClientSampling sampling;

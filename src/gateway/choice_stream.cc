@@ -22,7 +22,8 @@ void append(std::vector<ReplyPart>& parts, const ReplyPart& part) {
 ChoiceStream::ChoiceStream(std::shared_ptr<const text::Tokenizer> tokenizer,
                            std::vector<std::string> stop_strings, std::vector<TokenId> hidden_ids,
                            ReplyReading reading)
-    : hidden_ids_(std::move(hidden_ids)), detokenizer_(std::move(tokenizer), reading.parser != nullptr),
+    : hidden_ids_(std::move(hidden_ids)),
+      detokenizer_(std::move(tokenizer), reading.parser != nullptr, reading.goes_on),
       stops_(std::move(stop_strings)), reading_(std::move(reading)) {}
 
 std::string ChoiceStream::show(TokenId id) {

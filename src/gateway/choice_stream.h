@@ -28,6 +28,7 @@ struct ReplyReading {
   std::string call_id_seed{};            // of CallIds
   bool has_short_call_ids = false;       // nine letters and digits, as Mistral's templates insist
   std::uint32_t min_tokens = 0;          // a stop string that is complete within so many does not count
+  bool goes_on = false;                  // from a text that is shown before it
 };
 
 // What one delta adds to what the client sees.

@@ -141,8 +141,9 @@ std::string OpenAiChatReply::whole(const std::vector<ChoiceStream>& choices,
   }
   reply["usage"] = usage_json(usage);
   if (returns_token_ids_) reply["prompt_token_ids"] = prompt_ids;
-  if (returns_prompt_logprobs_)
-    reply["prompt_logprobs"] = prompt_logprobs_json(tokenizer_.get(), prompt_ids, choices.front());
+  if (prompt_logprobs_)
+    reply["prompt_logprobs"] =
+        prompt_logprobs_json(tokenizer_.get(), prompt_ids, choices.front(), *prompt_logprobs_);
   return json_text(reply);
 }
 }  // namespace

@@ -25,6 +25,7 @@ constexpr std::array kUnsupported = {
     Unsupported{"chat_template", is_empty_or_false},
     Unsupported{"documents", is_empty_or_false},
     Unsupported{"thinking_token_budget", is_empty_or_false},
+    Unsupported{"echo", is_empty_or_false},
 };
 
 void read_length_and_logprobs(JsonFields& fields, ChatRequest& request) {

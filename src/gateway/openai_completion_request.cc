@@ -54,12 +54,17 @@ OrApiError<ChatRequest> parse_openai_completion(const RequestBody& body, const C
   refuse_unsupported(fields, kUnsupported);
   refuse_unsupported_output(fields);
   request.adds_prompt_prefix = fields.flag("add_special_tokens", true);
-  if (const auto max = fields.integer("max_tokens", 1, 0x7fffffff))
+  request.echoes_prompt = fields.flag("echo", false);
+  // OpenAI's way to score a prompt.
+  if (const auto max = fields.integer("max_tokens", request.echoes_prompt ? 0 : 1, 0x7fffffff))
     request.max_tokens = static_cast<std::uint32_t>(*max);
   const auto logprobs = fields.integer("logprobs", 0, 20);
   request.returns_logprobs = logprobs.has_value();
   request.top_logprobs = static_cast<std::uint32_t>(logprobs.value_or(0));
   read_openai_output(fields, limits, request);
+  if (request.is_stream && request.echoes_logprobs())   // as prompt_logprobs
+    fields.refuse("echo", "with 'logprobs' is not available in a stream; ask without 'stream'",
+                  "unsupported_parameter");
   if (fields.problem()) return *fields.problem();
   return request;
 }

@@ -20,7 +20,6 @@ void refuse_unsupported_output(JsonFields& fields) {
       Unsupported{"allowed_token_ids", is_empty_or_false},
       Unsupported{"best_of", is_one},
       Unsupported{"use_beam_search", is_empty_or_false},
-      Unsupported{"echo", is_empty_or_false},
       Unsupported{"truncate_prompt_tokens", is_empty_or_false},
       Unsupported{"include_stop_str_in_output", is_empty_or_false},
       Unsupported{"skip_special_tokens", is_true},

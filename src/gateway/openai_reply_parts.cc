@@ -32,7 +32,7 @@ Json prompt_entry(const text::Tokenizer* tokenizer, TokenId id, double logprob, 
 }  // namespace
 
 Json prompt_logprobs_json(const text::Tokenizer* tokenizer, const std::vector<TokenId>& prompt_ids,
-                          const ChoiceStream& first) {
+                          const ChoiceStream& first, std::uint32_t num_tops) {
   const auto& tokens = first.prompt_logprobs();
   if (tokens.size() + 1 != prompt_ids.size()) return nullptr;
   Json list = Json::array({nullptr});
@@ -42,7 +42,7 @@ Json prompt_logprobs_json(const text::Tokenizer* tokenizer, const std::vector<To
     entries[cat(own)] = prompt_entry(tokenizer, own, tokens[i].logprob, tokens[i].rank);
     std::uint32_t rank = 0;
     for (const auto& top : tokens[i].top) {
-      ++rank;
+      if (++rank > num_tops) break;
       if (top.id != own) entries[cat(top.id)] = prompt_entry(tokenizer, top.id, top.logprob, rank);
     }
     list.push_back(std::move(entries));
@@ -80,8 +80,8 @@ ApiError prompt_too_long(std::size_t prompt_tokens, std::uint32_t context_tokens
 OpenAiReply::OpenAiReply(const char* id_prefix, const char* chunk_object, const ReplyOrigin& origin,
                          const ChatRequest& request)
     : returns_token_ids_(request.returns_token_ids), returns_logprobs_(request.returns_logprobs),
-      returns_prompt_logprobs_(request.prompt_logprobs.has_value()),
-      top_logprobs_(request.top_logprobs), id_(cat(id_prefix, origin.request_id)), model_(origin.model),
+      top_logprobs_(request.top_logprobs), prompt_logprobs_(request.prompt_logprobs),
+      id_(cat(id_prefix, origin.request_id)), model_(origin.model),
       chunk_object_(chunk_object), created_(static_cast<std::int64_t>(origin.created_unix_seconds)),
       includes_usage_(request.includes_usage) {}
 

@@ -1,6 +1,7 @@
 // What the replies of OpenAI's APIs have in common. Pure; .cc files of the edge include it.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,10 +19,10 @@ Json logprob_json(const text::Tokenizer& tokenizer, const SampledToken& token, s
                   std::uint32_t num_tops);
 inline constexpr double kLogprobMin = -9999;   // JSON has no infinity
 // vLLM's prompt_logprobs: null for the first token; for each further one {id: {logprob, rank, decoded_token}}, its own
-// and then its alternatives'. tokenizer: null where no text goes over the wire. first: of the reply's choices. Null if
-// that has none: the gateway made the reply itself.
+// and then those of num_tops alternatives. tokenizer: null where no text goes over the wire. first: of the reply's
+// choices. Null if that has none: the gateway made the reply itself.
 Json prompt_logprobs_json(const text::Tokenizer* tokenizer, const std::vector<TokenId>& prompt_ids,
-                          const ChoiceStream& first);
+                          const ChoiceStream& first, std::uint32_t num_tops);
 // With the details that clients parse.
 Json usage_json(const Usage& usage);
 // The text of a prompt that leaves no room, by which agents know to compact. what: what to shorten.
@@ -40,8 +41,9 @@ class OpenAiReply : public ChatReply {
   Json base(const char* object) const;
   Json chunk(Json shown) const;          // of one choice
 
-  const bool returns_token_ids_, returns_logprobs_, returns_prompt_logprobs_;
+  const bool returns_token_ids_, returns_logprobs_;
   const std::uint32_t top_logprobs_;
+  const std::optional<std::uint32_t> prompt_logprobs_;
 
  private:
   const std::string id_, model_;

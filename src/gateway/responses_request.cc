@@ -17,6 +17,7 @@ constexpr std::array kUnsupported = {
     Unsupported{"conversation", is_empty_or_false},
     Unsupported{"prompt", is_empty_or_false},
     Unsupported{"prompt_logprobs", is_empty_or_false},
+    Unsupported{"echo", is_empty_or_false},
 };
 
 // What else a response could include comes from tools and pictures that are not there.

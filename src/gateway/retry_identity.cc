@@ -71,7 +71,7 @@ RequestIdentity identity_of(const ChatRequest& request, const WireFormat& format
   values.add(std::string_view(request.prompt_text ? *request.prompt_text : std::string_view()));
   values.add(request.prompt_ids);
   for (const bool flag : {request.adds_prompt_prefix, request.reads_tool_calls, request.adds_generation_prompt,
-                          request.returns_token_ids, request.returns_logprobs})
+                          request.returns_token_ids, request.returns_logprobs, request.echoes_prompt})
     values.add(std::uint64_t{flag});
   values.add(std::uint64_t{request.top_logprobs});
   values.add(request.prompt_logprobs);

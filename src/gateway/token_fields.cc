@@ -1,12 +1,15 @@
 #include "gateway/token_fields.h"
 
 #include <algorithm>
+#include <array>
 
 #include "gateway/openai_fields.h"
 
 namespace corisco::gateway {
 namespace {
 constexpr const char* kStreamFields[] = {"stream", "stream_options"};
+// Of completions alone.
+constexpr std::array kUnsupported = {Unsupported{"echo", is_empty_or_false}};
 
 // In vLLM's names, with what of the stream stands beside them.
 Json in_one_object(JsonFields& fields, std::span<const Renamed> renamed) {
@@ -66,6 +69,7 @@ void read_sampling_params(JsonFields& fields, std::span<const Renamed> renamed, 
   const auto whole = in_one_object(fields, renamed);
   JsonFields params(whole);
   refuse_unsupported_output(params);
+  refuse_unsupported(params, kUnsupported);
   if (const auto max = params.integer("max_tokens", 1, 0x7fffffff))
     request.max_tokens = static_cast<std::uint32_t>(*max);
   read_openai_output(params, limits, request);

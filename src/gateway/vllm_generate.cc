@@ -57,8 +57,8 @@ class VllmGenerateReply final : public ChatReply {
  public:
   VllmGenerateReply(const ReplyOrigin& origin, const ChatRequest& request)
       : id_(request.own_id.empty() ? origin.request_id : request.own_id), returns_logprobs_(request.returns_logprobs),
-        returns_prompt_logprobs_(request.prompt_logprobs.has_value()), includes_usage_(request.includes_usage),
-        top_logprobs_(request.top_logprobs) {}
+        includes_usage_(request.includes_usage), top_logprobs_(request.top_logprobs),
+        prompt_logprobs_(request.prompt_logprobs) {}
 
   std::string opening(std::uint32_t, const std::vector<TokenId>&) override { return {}; }
   std::string piece(std::uint32_t choice, const ChoicePiece& piece) override {
@@ -92,8 +92,9 @@ class VllmGenerateReply final : public ChatReply {
   }
 
   const std::string id_;
-  const bool returns_logprobs_, returns_prompt_logprobs_, includes_usage_;
+  const bool returns_logprobs_, includes_usage_;
   const std::uint32_t top_logprobs_;
+  const std::optional<std::uint32_t> prompt_logprobs_;
 };
 
 std::string VllmGenerateReply::whole(const std::vector<ChoiceStream>& choices,
@@ -109,8 +110,9 @@ std::string VllmGenerateReply::whole(const std::vector<ChoiceStream>& choices,
   }
   Json reply = {{"request_id", id_}, {"choices", std::move(list)}, {"prompt_logprobs", nullptr},
                 {"kv_transfer_params", nullptr}, {"usage", usage_json(usage)}};
-  if (returns_prompt_logprobs_)
-    reply["prompt_logprobs"] = prompt_logprobs_json(/*tokenizer=*/nullptr, prompt_ids, choices.front());
+  if (prompt_logprobs_)
+    reply["prompt_logprobs"] =
+        prompt_logprobs_json(/*tokenizer=*/nullptr, prompt_ids, choices.front(), *prompt_logprobs_);
   return json_text(reply);
 }
 }  // namespace

@@ -5,9 +5,9 @@
 #include "text/utf8.h"
 
 namespace corisco::text {
-Detokenizer::Detokenizer(std::shared_ptr<const Tokenizer> tokenizer, bool keep_special)
+Detokenizer::Detokenizer(std::shared_ptr<const Tokenizer> tokenizer, bool keep_special, bool goes_on)
     : tokenizer_(std::move(tokenizer)), keeps_special_(keep_special),
-      strips_space_(tokenizer_->strips_first_space()) {}
+      strips_space_(!goes_on && tokenizer_->strips_first_space()) {}
 
 std::string Detokenizer::push(TokenId id) {
   const bool is_named = keeps_special_ && tokenizer_->is_special(id);

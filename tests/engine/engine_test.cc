@@ -106,9 +106,8 @@ TEST(Engine, RefusesWhatCannotBeComputed) {
   engine->add(make_request(1, {}, 4));
   engine->add(make_request(2, {5, 300}, 4));
   engine->add(make_request(3, {-1}, 4));
-  engine->add(make_request(4, {5}, 0));
   const auto replies = finish(*engine);
-  for (std::uint64_t id = 1; id <= 4; ++id) {
+  for (std::uint64_t id = 1; id <= 3; ++id) {
     EXPECT_EQ(replies.at(id).error->code, Code::invalid_argument) << id;
     EXPECT_EQ(replies.at(id).finish, FinishReason::aborted) << id;
   }

@@ -248,6 +248,29 @@ TEST(PromptLogprobs, OfOneTokenThereAreNoneAndACancelledPromptLeavesNothing) {
   EXPECT_EQ(engine->stats().num_kv_blocks_used, 0U);
 }
 
+// Beside one that goes on; its blocks serve the next.
+TEST(PromptLogprobs, AReplyOfNoTokensHasThemAndDrawsNothing) {
+  for (const std::uint32_t step_tokens_max : {3U, 64U}) {
+    FakeDecoder decoder;
+    const auto engine = make_engine(decoder, step_tokens_max);
+    const auto prompt = prompt_of(3, 40, 300);
+    engine->add(scored(1, prompt, 0));
+    engine->add(scored(2, prompt_of(4, 20, 300), 5));
+    auto replies = finish(*engine);
+    EXPECT_TRUE(replies.at(1).tokens.empty());
+    EXPECT_EQ(replies.at(1).finish, FinishReason::length);
+    EXPECT_FALSE(replies.at(1).error);
+    expect_near(replies.at(1).prompt_logprobs, predict(prompt, 0));
+    EXPECT_EQ(replies.at(2).tokens.size(), 5U);
+    EXPECT_EQ(engine->stats().num_sampled_tokens, 5U);
+    EXPECT_EQ(engine->stats().num_kv_blocks_used, 0U);
+    engine->add(make_request(3, prompt, 0));
+    replies = finish(*engine);
+    EXPECT_TRUE(replies.at(3).tokens.empty() && replies.at(3).prompt_logprobs.empty());
+    EXPECT_EQ(engine->stats().num_reused_prompt_tokens, 36U);
+  }
+}
+
 TEST(PromptLogprobs, ADamagedRowEndsThatRequestAlone) {
   FakeDecoder decoder;
   const auto engine = make_engine(decoder, 64);

@@ -64,7 +64,10 @@ TEST(CompletionRequest, ReadsItsFields) {
   EXPECT_EQ(biased.logit_bias.at(0).id, 3);
   EXPECT_EQ(biased.presence_penalty, 1);
   EXPECT_EQ(biased.min_tokens, 2U);
+  const auto scored = accepted(R"({"prompt":"a","echo":true,"max_tokens":0})");
+  EXPECT_TRUE(scored.echoes_prompt && scored.samples_nothing());
   const auto plain = accepted(R"({"prompt":"a"})");
+  EXPECT_FALSE(plain.echoes_prompt || plain.samples_nothing());
   EXPECT_TRUE(plain.adds_prompt_prefix);
   EXPECT_FALSE(plain.returns_logprobs || plain.max_tokens);
   EXPECT_TRUE(accepted(R"({"prompt":"a","logprobs":0})").returns_logprobs);
@@ -72,7 +75,7 @@ TEST(CompletionRequest, ReadsItsFields) {
 
 TEST(CompletionRequest, WhatWouldChangeTheResultIsRefusedByName) {
   for (const auto& [field, value] : std::vector<std::pair<std::string, std::string>>{
-           {"echo", "true"}, {"suffix", "\"x\""}, {"best_of", "2"}, {"logprobs", "21"}, {"logprobs", "true"},
+           {"echo", "1"}, {"suffix", "\"x\""}, {"best_of", "2"}, {"logprobs", "21"}, {"logprobs", "true"},
            {"prompt_logprobs", "21"}, {"logit_bias", "{\"a\":1}"}, {"frequency_penalty", "2.5"}, {"max_tokens", "0"},
            {"response_format", "{\"type\":\"xml\"}"}, {"prompt_embeds", "\"AA==\""}, {"n", "17"},
            {"skip_special_tokens", "false"}, {"truncate_prompt_tokens", "5"}, {"stream_options", "{}"}})

@@ -103,6 +103,7 @@ bool ScriptedGenerator::wants_top(RequestId id) const {
 
 void ScriptedGenerator::step(RequestId id, std::size_t at, std::uint32_t left) {
   if (running.count(id) == 0) return;
+  if (left == 0) return give(id, {}, FinishReason::length);
   const bool is_end = at == reply.size();
   const TokenId token = is_end ? kEnd : static_cast<unsigned char>(reply[at]);
   const auto finish = is_end     ? std::optional(FinishReason::stop)

@@ -28,11 +28,13 @@ class ByteTokenizer final : public text::Tokenizer {
   std::string decode(std::span<const TokenId> ids, bool keep_special) const override;
   std::string token_bytes(TokenId id) const override;
   bool is_special(TokenId id) const override { return id >= 256; }
+  bool strips_first_space() const override { return strips; }
   std::size_t vocabulary_size() const override { return 258; }
   std::optional<TokenId> id_of(std::string_view) const override { return std::nullopt; }
   std::vector<TokenId> own_prefix() const override { return prefix; }
 
   std::vector<TokenId> prefix;
+  bool strips = false;
 };
 
 // "<|start|>user:hi<|end|>" per message, then "<|start|>assistant:".

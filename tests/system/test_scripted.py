@@ -132,7 +132,12 @@ def test_a_script_has_no_log_probabilities_of_prompts(client):
     with pytest.raises(openai.BadRequestError) as refused:
         client.chat.completions.create(model="policy", messages=[{"role": "user", "content": "hi"}],
                                        extra_body={"prompt_logprobs": 1})
-    assert "'prompt_logprobs' needs a model" in str(refused.value)
+    assert "needs a model" in str(refused.value)
+    with pytest.raises(openai.BadRequestError) as refused:
+        client.completions.create(model="policy", prompt=TASK, echo=True, logprobs=0, max_tokens=0)
+    assert "'echo' with 'logprobs', needs a model" in str(refused.value)
+    alone = client.completions.create(model="policy", prompt=TASK, echo=True, max_tokens=0)
+    assert alone.choices[0].text == TASK and alone.usage.completion_tokens == 0
 
 
 def test_a_script_has_no_weights_to_save(daemon):

@@ -99,6 +99,44 @@ def test_prompt_logprobs_are_those_that_the_same_tokens_were_drawn_with(client):
     assert own == pytest.approx(before + drawn, abs=1e-3)
 
 
+# OpenAI's older way to score a text, which evaluation harnesses use.
+def test_an_echo_has_the_logprobs_of_the_prompt_and_of_what_was_drawn(client):
+    def complete(prompt, **options):
+        extra = {"return_token_ids": True, "prompt_logprobs": options.pop("prompt_logprobs", None)}
+        return client.completions.create(model="any", prompt=prompt, logprobs=2, seed=5, extra_body=extra, **options)
+    start = "The quick brown fox"
+    drawn = complete(start, max_tokens=8).choices[0]
+    ids = drawn.prompt_token_ids + drawn.token_ids
+    scored = complete(ids, max_tokens=0, echo=True, prompt_logprobs=2)
+    choice = scored.choices[0]
+    lists = choice.logprobs
+    assert scored.usage.completion_tokens == 0 and choice.token_ids == [] and choice.finish_reason == "length"
+    assert len(lists.tokens) == len(ids) and choice.text.startswith(start)
+    assert lists.token_logprobs[0] is None and lists.top_logprobs[0] is None
+    # The very numbers that prompt_logprobs has, and those that the tokens were drawn with.
+    of_prompt = [entries[str(token)]["logprob"] for token, entries in zip(ids[1:], choice.prompt_logprobs[1:])]
+    assert lists.token_logprobs[1:] == of_prompt
+    assert lists.token_logprobs[len(drawn.prompt_token_ids):] == pytest.approx(drawn.logprobs.token_logprobs, abs=1e-3)
+    for entries, top in zip(choice.prompt_logprobs[1:len(start)], lists.top_logprobs[1:]):   # each token has a name
+        assert max(top.values()) == max(entry["logprob"] for entry in entries.values())
+    # In one call: the same prompt and, under the same seed, the same draws.
+    both = complete(start, max_tokens=8, echo=True).choices[0]
+    assert both.text == start + drawn.text and both.token_ids == drawn.token_ids
+    assert both.logprobs.tokens[len(start):] == drawn.logprobs.tokens
+    assert both.logprobs.token_logprobs[1:] == pytest.approx(lists.token_logprobs[1:], abs=1e-3)
+    assert both.logprobs.text_offset[:len(start) + 1] == list(range(len(start) + 1))   # a byte a token
+    assert [offset - len(start) for offset in both.logprobs.text_offset[len(start):]] == drawn.logprobs.text_offset
+
+
+def test_an_echo_in_a_stream_has_no_logprobs(client):
+    chunks = client.completions.create(model="any", prompt="abc", seed=5, max_tokens=4, echo=True, stream=True)
+    text = "".join(chunk.choices[0].text for chunk in chunks)
+    assert text == client.completions.create(model="any", prompt="abc", seed=5, max_tokens=4, echo=True).choices[0].text
+    with pytest.raises(openai.BadRequestError) as refused:
+        client.completions.create(model="any", prompt="abc", echo=True, logprobs=0, stream=True)
+    assert refused.value.param == "echo"
+
+
 @pytest.mark.parametrize("options", [{"extra_body": {"prompt_logprobs": 21}},
                                      {"extra_body": {"prompt_logprobs": 1}, "stream": True}])
 def test_prompt_logprobs_are_limited_and_not_in_a_stream(client, options):

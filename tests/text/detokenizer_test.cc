@@ -128,6 +128,24 @@ TEST(Detokenizer, EveryTokenSequenceOfARealAlphabetAddsUp) {
   }
 }
 
+// Wherever a text is cut in two, the second part goes on from the first.
+TEST(Detokenizer, WhatGoesOnKeepsTheBlankAtItsStart) {
+  const auto tokenizer = Tokenizer::load(testing::golden_path("tiny/sentencepiece")).value();
+  ASSERT_TRUE(tokenizer->strips_first_space());
+  const auto ids = tokenizer->encode("a bc d", true).value();
+  const std::span<const TokenId> all(ids);
+  bool has_blank = false;
+  for (std::size_t cut = 1; cut < ids.size(); ++cut) {
+    Detokenizer detokenizer(tokenizer, /*keep_special=*/false, /*goes_on=*/true);
+    std::string rest;
+    for (const TokenId id : all.subspan(cut)) rest += detokenizer.push(id);
+    rest += detokenizer.finish();
+    has_blank = has_blank || rest.front() == ' ';
+    EXPECT_EQ(tokenizer->decode(all.first(cut), false) + rest, "a bc d") << cut;
+  }
+  EXPECT_TRUE(has_blank);
+}
+
 TEST(Detokenizer, ShowsACharacterWithItsLastByte) {
   Detokenizer detokenizer(std::make_shared<ByteTokenizer>());
   EXPECT_EQ(detokenizer.push(0xE5), "");

@@ -12,7 +12,8 @@ namespace corisco::text {
 class Detokenizer {
  public:
   // keep_special: control tokens appear by their names, else they are left out of the text.
-  explicit Detokenizer(std::shared_ptr<const Tokenizer> tokenizer, bool keep_special = false);
+  // goes_on: other text stands before it, so that a blank at its start is one.
+  explicit Detokenizer(std::shared_ptr<const Tokenizer> tokenizer, bool keep_special = false, bool goes_on = false);
   std::string push(TokenId id);        // what is certain now; may be empty
   std::string finish();                // the rest; an incomplete character becomes U+FFFD
 

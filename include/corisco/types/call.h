@@ -91,7 +91,7 @@ struct SamplingParams {
   float frequency_penalty = 0.0F;     // 0: off; subtracted for each time that the reply has them
   std::vector<LogitBias> logit_bias;  // added to the logits of these tokens
   std::uint32_t min_tokens = 0;       // no end token, stop token or stop string before so many
-  std::uint32_t max_tokens = 1;       // at least 1
+  std::uint32_t max_tokens = 1;       // 0: nothing is drawn, the prompt alone is computed
   std::vector<TokenId> stop_ids;      // besides the model's own end tokens
   std::vector<std::string> stop_strings;
   bool ignores_end = false;           // the model's own end tokens don't end the reply (benchmarks)
