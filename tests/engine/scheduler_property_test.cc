@@ -55,6 +55,26 @@ TEST(SchedulerProperty, RandomTrafficSharesStatesAndLeavesNone) {
   EXPECT_GT(num_failed, 5U);
 }
 
+TEST(SchedulerProperty, RandomTrafficScoresEachPromptOnce) {
+  std::uint64_t num_preempted = 0, num_reused = 0, num_scored = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const std::uint32_t block_tokens = seed % 3 == 0 ? 1 : (seed % 3 == 1 ? 4 : 16);
+    const Traffic traffic{.num_requests = 60, .num_blocks = 96 / block_tokens, .block_tokens = block_tokens,
+                          .sequences_max = 12, .step_tokens_max = seed % 5 == 0 ? 3U : 24U, .prompt_max = 40,
+                          .reply_max = 30, .share_prefixes = seed % 2 == 0, .num_states = seed % 4 < 2 ? 0U : 13U,
+                          .scored_every = seed % 2 == 0 ? 1U : 3U};
+    Simulation simulation(traffic, seed);
+    ASSERT_GE(simulation.run(), 0) << "seed " << seed;
+    EXPECT_EQ(simulation.num_used(), 0U) << "seed " << seed;
+    num_preempted += simulation.num_preempted();
+    num_reused += simulation.num_reused();
+    num_scored += simulation.num_scored();
+  }
+  EXPECT_GT(num_preempted, 50U);  // else the traffic would not test what it should
+  EXPECT_GT(num_reused, 300U);
+  EXPECT_GT(num_scored, 1000U);
+}
+
 // One rollout asks 200 at once, and asks again whenever a reply ends; others ask one thing at a time. None
 // of them waits longer than its turn among the others takes, and the 200 end too.
 TEST(SchedulerProperty, WhoAsksManyAtOnceHoldsUpNobody) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@ struct Traffic {
   std::uint32_t prompt_max, reply_max;
   bool share_prefixes;
   std::uint32_t num_states = 0;             // slots of recurrent layers; 0: the model has none
+  std::uint32_t scored_every = 0;           // one in so many has its prompt scored, some of them draw nothing; 0: none
 };
 
 class Simulation {
@@ -56,6 +58,7 @@ class Simulation {
   std::uint64_t num_reused() const { return scheduler_.counts().num_reused_prompt_tokens; }
   std::uint64_t num_saved() const { return num_saved_; }
   std::uint64_t num_failed() const { return num_failed_; }
+  std::uint64_t num_scored() const { return num_scored_; }
 
  private:
   std::uint64_t pick(std::uint64_t n) {
@@ -69,7 +72,9 @@ class Simulation {
     for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<TokenId>(uniform(key, i) * 2);
     expected_[id] = ids;
     left_[id] = static_cast<std::uint32_t>(1 + pick(traffic_.reply_max));
-    scheduler_.add({id}, pick(4), std::move(ids));
+    const bool scores_prompt = traffic_.scored_every > 0 && pick(traffic_.scored_every) == 0;
+    if (scores_prompt) scored_[id] = 0;
+    scheduler_.add({id}, pick(4), std::move(ids), scores_prompt);
   }
   void cancel() {
     auto victim = left_.begin();
@@ -100,6 +105,22 @@ class Simulation {
     const auto begin = expected.begin();
     ASSERT_EQ(state, std::vector<TokenId>(begin, begin + row.first));
     state.assign(begin, begin + row.first + row.num_tokens);
+  }
+  // Of a prompt that is scored each token but the last has its row scored once, in order, before the first draw; whoever
+  // has lost its rows begins again.
+  void score(const ScheduledRow& row) {
+    const auto found = scored_.find(row.sequence->id.value);
+    if (found == scored_.end()) {
+      ASSERT_EQ(row.num_scored, 0U);
+      return;
+    }
+    if (row.first == 0) found->second = 0;
+    ASSERT_EQ(found->second, row.first);
+    found->second += row.num_scored;
+    if (!row.draws) return;
+    ASSERT_EQ(found->second, row.sequence->num_prompt - 1);
+    scored_.erase(found);
+    ++num_scored_;
   }
   void copy(const StateCopy& states) {
     slots_.at(static_cast<std::size_t>(states.to)) = slots_.at(static_cast<std::size_t>(states.from));
@@ -143,8 +164,11 @@ class Simulation {
     for (const auto& states : step.resumes) copy(states);
     std::vector<Draw> draws;
     for (const auto& row : step.rows) {
+      const auto id = row.sequence->id.value;
+      const bool wants_none = scored_.contains(id) && id % 3 == 0;
       compute(row);
-      if (row.draws) draws.push_back(draw(row.sequence->id.value));
+      score(row);
+      if (row.draws) draws.push_back(wants_none ? end_without_token(id) : draw(id));
     }
     for (const auto& row : step.rows)
       if (row.saves_to) copy({*row.sequence->state, *row.saves_to});
@@ -175,9 +199,14 @@ class Simulation {
     return {token, ends};
   }
 
+  Draw end_without_token(std::uint64_t id) {
+    left_.erase(id);
+    return {std::nullopt, true};
+  }
+
   const Traffic traffic_;
   const std::uint64_t seed_;
-  std::uint64_t counter_ = 0, version_ = 0, num_saved_ = 0, num_failed_ = 0;
+  std::uint64_t counter_ = 0, version_ = 0, num_saved_ = 0, num_failed_ = 0, num_scored_ = 0;
   BlockPool pool_;
   StatePool states_;
   Scheduler scheduler_;
@@ -185,5 +214,6 @@ class Simulation {
   std::vector<std::vector<TokenId>> slots_;       // the tokens that each state has seen
   std::map<std::uint64_t, std::vector<TokenId>> expected_;
   std::map<std::uint64_t, std::uint32_t> left_;   // tokens still to draw
+  std::map<std::uint64_t, std::uint32_t> scored_;   // rows scored so far, of prompts under way
 };
 }  // namespace corisco::engine

@@ -124,12 +124,12 @@ boost::asio::awaitable<Result<void>> MemorySink::record(Call call) {
   co_return Result<void>();
 }
 
-Result<Opened> MemoryRollouts::open_external(std::string task_json) {
+Result<RolloutPort::Opened> MemoryRollouts::open_external(std::string task_json) {
   tasks.push_back(task_json);
   return Opened{{RolloutId{41}, 1}, "cor-fake", "/rollout/41/attempt/1", Mode::val, task_json};
 }
 
-Result<Opened> MemoryRollouts::take_waiting() {
+Result<RolloutPort::Opened> MemoryRollouts::take_waiting() {
   if (waiting.empty()) return Error{Code::conflict, "no rollout waits"};
   return Opened{{RolloutId{42}, 2}, "cor-next", "/rollout/42/attempt/2", Mode::train, std::exchange(waiting, "")};
 }

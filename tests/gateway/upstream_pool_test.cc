@@ -1,5 +1,6 @@
 // Connections to another server that serve several requests, and what is sent twice: nothing that was replied to.
 #include <array>
+#include <future>
 
 #include "gateway/upstream_fixture.h"
 #include "gateway/upstream_reply.h"

@@ -1,4 +1,6 @@
 // Names that another server replies to: bytes there, bytes back, and nothing of the client's keys.
+#include <future>
+
 #include "gateway/upstream_fixture.h"
 #include "support/temporary_folder.h"
 
