@@ -103,8 +103,10 @@ def openai_responses(base_url, model, prompt, streams):
     tools = [{"type": "function", "strict": True, **BASH}]
     for _ in range(TURNS_MAX):
         if streams:
+            # get_final_response() takes a reply that the limit cut for none.
             with client.responses.stream(model=model, input=items, tools=tools) as stream:
-                reply = stream.get_final_response()
+                reply = [event.response for event in stream
+                         if event.type in ("response.completed", "response.incomplete")][0]
         else:
             reply = client.responses.create(model=model, input=items, tools=tools)
         items += [item.model_dump(exclude_none=True) for item in reply.output]
