@@ -98,7 +98,7 @@ Attended attend(const Table& kernels, const Problem& problem, std::int64_t rows_
 }
 
 const Shape kShapes[] = {{1, 3, 64}, {2, 2, 32}, {3, 2, 64}, {4, 1, 128}, {5, 2, 20},
-                         {6, 1, 64}, {7, 1, 32}, {8, 1, 64}, {9, 1, 128}};
+                         {6, 1, 64}, {7, 1, 32}, {8, 1, 64}, {9, 1, 128}, {2, 2, 24}, {2, 2, 16}, {1, 2, 8}, {4, 2, 24}, {3, 2, 40}, {2, 1, 72}};
 
 class AttentionTiles : public ::testing::TestWithParam<std::tuple<const char*, Storage>> {
  protected:

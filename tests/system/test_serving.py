@@ -11,7 +11,7 @@ from daemon import Daemon, wait_until, write_config
 @pytest.fixture(scope="module")
 def daemon(model, tmp_path_factory):
     folder = tmp_path_factory.mktemp("serving")
-    with Daemon(folder, write_config(folder, model, {"sampling": {"max_tokens": 256}})) as running:
+    with Daemon(folder, write_config(folder, model, {"sampling": {"max_tokens": 256}, "model": {"dtype": "float32"}})) as running:
         yield running
 
 

@@ -31,7 +31,7 @@ def training(tmp_path, model, harness="run", reward="low_bytes", **changes):
 
 
 def test_the_reward_rises_and_the_run_ends_with_its_summary(model, tmp_path):
-    config = training(tmp_path, model, run__updates=20, rollouts__groups_per_update=4,
+    config = training(tmp_path, model, run__updates=20, rollouts__groups_per_update=4, model__dtype="float32",
                       evaluation__tasks=str(write_tasks(tmp_path / "heldout.jsonl", 16)))
     status, output = run(tmp_path, "serve", config)
     assert status == 0, output

@@ -1,5 +1,7 @@
 // The kernels for AVX-512. Only kernel code is compiled so: nothing of the standard library's
 // templates may be instantiated here, or the linker could keep this copy for all callers.
+#include <immintrin.h>
+
 #include "model/kernels/table.h"
 #pragma GCC target("avx512f,fma")
 
