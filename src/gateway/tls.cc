@@ -8,6 +8,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/ssl/impl/src.hpp>   // compiled here
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 #include <cstring>
