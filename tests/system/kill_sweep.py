@@ -244,9 +244,15 @@ def differences(expected, found):
 
 
 def inexact_problems(expected, found):
-    """Of an asynchronous run: that it made the same updates, none with rollouts past the age of one version."""
-    words = [] if expected["lines"].keys() == found["lines"].keys() else [f"it has the lines {sorted(found['lines'])}"]
-    return words + [f"{name}: {line}" for name, line in found["lines"].items() if line.get("policy_age_max", 0) > 1]
+    """Of an asynchronous run: that it made the same updates, evaluated what the last one left (an earlier version if
+    one had nothing to learn from), and trained no rollouts past the age of one version."""
+    made, wanted = ({name: line for name, line in of["lines"].items() if line["kind"] == "update"}
+                    for of in (found, expected))
+    words = [] if made.keys() == wanted.keys() else [f"it made {sorted(made)}"]
+    last_version = max((line["policy_version"] for line in made.values()), default=0)
+    if f"evaluation {last_version}" not in found["lines"]:
+        words.append(f"no evaluation of version {last_version}: it has the lines {sorted(found['lines'])}")
+    return words + [f"{name}: {line}" for name, line in made.items() if line.get("policy_age_max", 0) > 1]
 
 
 class Sweep:
