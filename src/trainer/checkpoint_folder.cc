@@ -110,6 +110,15 @@ void remove_tree(const std::string& path) {
   if (problem) log::warn(cat("could not delete ", path, ": ", problem.message()));
 }
 
+// Aside first: whoever is killed on the way leaves no half a checkpoint by a whole one's name.
+void remove_checkpoint(const std::string& path, const std::string& parent) {
+  const std::string aside = cat(parent, "/", kAside, fs::path(path).filename().string());
+  std::error_code problem;
+  fs::rename(path, aside, problem);
+  if (problem) return log::warn(cat("could not delete ", path, ": ", problem.message()));
+  remove_tree(aside);
+}
+
 Result<std::string> rename_to_step(const std::string& aside, const std::string& parent, std::uint64_t step) {
   const std::string path = free_name(parent, step);
   std::error_code problem;
@@ -180,6 +189,6 @@ void remove_unfinished_checkpoints(const std::string& parent) {
 void prune_checkpoints(const std::string& parent, const std::string& newest, std::size_t kept) {
   const auto folders = checkpoint_folders(parent);
   for (std::size_t i = kept; i < folders.size(); ++i)
-    if (folders[i] != newest) remove_tree(folders[i]);
+    if (folders[i] != newest) remove_checkpoint(folders[i], parent);
 }
 }  // namespace corisco::trainer

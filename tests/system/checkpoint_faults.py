@@ -31,8 +31,10 @@ def compile_shim(folder):
 
 def is_whole(folder):
     """As its manifest says; an own reading of it."""
+    if not (folder / "manifest.json").is_file():
+        return False
     manifest = json.loads((folder / "manifest.json").read_text())
-    return all((folder / file["name"]).stat().st_size == file["bytes"] and
+    return all((folder / file["name"]).is_file() and (folder / file["name"]).stat().st_size == file["bytes"] and
                kill_sweep.sha256(folder / file["name"]) == file["sha256"] for file in manifest["files"])
 
 
