@@ -23,7 +23,7 @@ def test_every_kind_of_call_is_seen(sweep):
 # tmp-4: the save of version 4, between those of versions 2 and 5.
 @pytest.mark.parametrize("kind,name,path_part,occurrence", [
     ("kill", "write", "tmp-4-", 10), ("half", "write", "tmp-4-", 30), ("kill", "fsync", "tmp-4-", 0),
-    ("kill", "rename", "manifest.json", 1), ("kill", "rename", "/step-", 1), ("kill", "unlink", "/step-000002", 0),
+    ("kill", "rename", "manifest.json", 1), ("kill", "rename", "/step-", 1), ("kill", "unlink", "tmp-step-000002", 0),
     ("ENOSPC", "write", "tmp-4-", 5), ("EIO", "fsync", "tmp-4-", -1), ("EIO", "rename", "/step-", 1),
     ("ENOSPC", "write", "tmp-5-", 5)])
 def test_the_newest_whole_checkpoint_is_found_after(sweep, kind, name, path_part, occurrence):
