@@ -14,65 +14,70 @@
 
 namespace corisco::engine {
 namespace {
-TEST(SchedulerProperty, RandomTrafficEndsWithinItsBudgetsAndLeavesNoBlock) {
-  std::uint64_t num_preempted = 0, num_reused = 0;
+// Sums over the runs of a test, which tell whether its traffic tests what it should.
+struct Totals {
+  std::uint64_t preempted = 0, reused = 0, saved = 0, failed = 0, scored = 0;
+};
+
+constexpr std::uint32_t block_tokens_of(std::uint64_t seed) { return seed % 3 == 0 ? 1 : (seed % 3 == 1 ? 4 : 16); }
+
+// Sixty runs that all end and leave nothing. traffic: of a seed.
+Totals run_sixty(Traffic (*traffic)(std::uint64_t seed)) {
+  Totals totals;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    const std::uint32_t block_tokens = seed % 3 == 0 ? 1 : (seed % 3 == 1 ? 4 : 16);
-    const Traffic traffic{.num_requests = 60, .num_blocks = 96 / block_tokens, .block_tokens = block_tokens,
-                          .sequences_max = 12, .step_tokens_max = seed % 5 == 0 ? 3U : 24U,
-                          .prompt_max = 40, .reply_max = 30, .share_prefixes = seed % 2 == 0};
-    Simulation simulation(traffic, seed);
-    ASSERT_GE(simulation.run(), 0) << "seed " << seed;
+    Simulation simulation(traffic(seed), seed);
+    if (simulation.run() < 0) {
+      ADD_FAILURE() << "seed " << seed;
+      break;
+    }
     EXPECT_EQ(simulation.num_used(), 0U) << "seed " << seed;
-    num_preempted += simulation.num_preempted();
-    num_reused += simulation.num_reused();
+    EXPECT_EQ(simulation.num_states_used(), 0U) << "seed " << seed;
+    totals.preempted += simulation.num_preempted();
+    totals.reused += simulation.num_reused();
+    totals.saved += simulation.num_saved();
+    totals.failed += simulation.num_failed();
+    totals.scored += simulation.num_scored();
   }
-  EXPECT_GT(num_preempted, 100U);  // else the traffic would not test what it should
-  EXPECT_GT(num_reused, 1000U);
+  return totals;
+}
+
+TEST(SchedulerProperty, RandomTrafficEndsWithinItsBudgetsAndLeavesNoBlock) {
+  const Totals totals = run_sixty([](std::uint64_t seed) {
+    const std::uint32_t block_tokens = block_tokens_of(seed);
+    return Traffic{.num_requests = 60, .num_blocks = 96 / block_tokens, .block_tokens = block_tokens,
+                   .sequences_max = 12, .step_tokens_max = seed % 5 == 0 ? 3U : 24U,
+                   .prompt_max = 40, .reply_max = 30, .share_prefixes = seed % 2 == 0};
+  });
+  EXPECT_GT(totals.preempted, 100U);
+  EXPECT_GT(totals.reused, 1000U);
 }
 
 // With recurrent layers: slots for all running sequences and as many kept states, for a few, or for one alone.
 TEST(SchedulerProperty, RandomTrafficSharesStatesAndLeavesNone) {
-  std::uint64_t num_preempted = 0, num_reused = 0, num_saved = 0, num_failed = 0;
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    const std::uint32_t block_tokens = seed % 3 == 0 ? 1 : (seed % 3 == 1 ? 4 : 16);
+  const Totals totals = run_sixty([](std::uint64_t seed) {
+    const std::uint32_t block_tokens = block_tokens_of(seed);
     const std::uint32_t num_states = seed % 4 == 0 ? 24U : (seed % 4 == 1 ? 13U : (seed % 4 == 2 ? 5U : 1U));
-    const Traffic traffic{.num_requests = 60, .num_blocks = 128 / block_tokens, .block_tokens = block_tokens,
-                          .sequences_max = 12, .step_tokens_max = seed % 5 == 0 ? 3U : 24U, .prompt_max = 40,
-                          .reply_max = 30, .share_prefixes = seed % 7 != 0, .num_states = num_states};
-    Simulation simulation(traffic, seed);
-    ASSERT_GE(simulation.run(), 0) << "seed " << seed;
-    EXPECT_EQ(simulation.num_used(), 0U) << "seed " << seed;
-    EXPECT_EQ(simulation.num_states_used(), 0U) << "seed " << seed;
-    num_preempted += simulation.num_preempted();
-    num_reused += simulation.num_reused();
-    num_saved += simulation.num_saved();
-    num_failed += simulation.num_failed();
-  }
-  EXPECT_GT(num_preempted, 50U);  // else the traffic would not test what it should
-  EXPECT_GT(num_reused, 300U);
-  EXPECT_GT(num_saved, 300U);
-  EXPECT_GT(num_failed, 5U);
+    return Traffic{.num_requests = 60, .num_blocks = 128 / block_tokens, .block_tokens = block_tokens,
+                   .sequences_max = 12, .step_tokens_max = seed % 5 == 0 ? 3U : 24U, .prompt_max = 40,
+                   .reply_max = 30, .share_prefixes = seed % 7 != 0, .num_states = num_states};
+  });
+  EXPECT_GT(totals.preempted, 50U);
+  EXPECT_GT(totals.reused, 300U);
+  EXPECT_GT(totals.saved, 300U);
+  EXPECT_GT(totals.failed, 5U);
 }
 
 TEST(SchedulerProperty, RandomTrafficScoresEachPromptOnce) {
-  std::uint64_t num_preempted = 0, num_reused = 0, num_scored = 0;
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    const std::uint32_t block_tokens = seed % 3 == 0 ? 1 : (seed % 3 == 1 ? 4 : 16);
-    const Traffic traffic{.num_requests = 60, .num_blocks = 96 / block_tokens, .block_tokens = block_tokens,
-                          .sequences_max = 12, .step_tokens_max = seed % 5 == 0 ? 3U : 24U, .prompt_max = 40,
-                          .reply_max = 30, .share_prefixes = seed % 2 == 0, .num_states = seed % 4 < 2 ? 0U : 13U,
-                          .scored_every = seed % 3 == 0 ? 1U : 3U};
-    Simulation simulation(traffic, seed);
-    ASSERT_GE(simulation.run(), 0) << "seed " << seed;
-    EXPECT_EQ(simulation.num_used(), 0U) << "seed " << seed;
-    num_preempted += simulation.num_preempted();
-    num_reused += simulation.num_reused();
-    num_scored += simulation.num_scored();
-  }
-  EXPECT_GT(num_preempted, 50U);  // else the traffic would not test what it should
-  EXPECT_GT(num_reused, 300U);
-  EXPECT_GT(num_scored, 1000U);
+  const Totals totals = run_sixty([](std::uint64_t seed) {
+    const std::uint32_t block_tokens = block_tokens_of(seed);
+    return Traffic{.num_requests = 60, .num_blocks = 96 / block_tokens, .block_tokens = block_tokens,
+                   .sequences_max = 12, .step_tokens_max = seed % 5 == 0 ? 3U : 24U, .prompt_max = 40,
+                   .reply_max = 30, .share_prefixes = seed % 2 == 0, .num_states = seed % 4 < 2 ? 0U : 13U,
+                   .scored_every = seed % 3 == 0 ? 1U : 3U};
+  });
+  EXPECT_GT(totals.preempted, 50U);
+  EXPECT_GT(totals.reused, 300U);
+  EXPECT_GT(totals.scored, 1000U);
 }
 
 // One rollout asks 200 at once, and asks again whenever a reply ends; others ask one thing at a time. None

@@ -132,7 +132,7 @@ def test_a_script_has_no_log_probabilities_of_prompts(client):
     with pytest.raises(openai.BadRequestError) as refused:
         client.chat.completions.create(model="policy", messages=[{"role": "user", "content": "hi"}],
                                        extra_body={"prompt_logprobs": 1})
-    assert "needs a model" in str(refused.value)
+    assert "'prompt_logprobs', or 'echo' with 'logprobs', needs a model" in str(refused.value)
     with pytest.raises(openai.BadRequestError) as refused:
         client.completions.create(model="policy", prompt=TASK, echo=True, logprobs=0, max_tokens=0)
     assert "'echo' with 'logprobs', needs a model" in str(refused.value)
