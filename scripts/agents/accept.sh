@@ -26,15 +26,14 @@ post() {
 }
 # field NAME: of the JSON object on standard input.
 field() { python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"; }
+# admin CURL_ARGUMENT...: asks with the admin's key; fails where the server does not say 2xx.
+admin() {
+  curl --silent --fail --fail-early --max-time 20 -H "Authorization: Bearer ${ADMIN_KEY:-none}" "$@"
+}
 # state FIELD: of what the daemon says it does.
-state() {
-  curl --silent --fail --max-time 20 -H "Authorization: Bearer ${ADMIN_KEY:-none}" "$base_url/admin/state" | field "$1"
-}
+state() { admin "$base_url/admin/state" | field "$1"; }
 # switch VERB...: pause and resume, one right after the other.
-switch() {
-  curl --silent --fail --fail-early --max-time 20 -H "Authorization: Bearer ${ADMIN_KEY:-none}" -d '' \
-    "${@/#/$base_url/admin/}" >/dev/null || die "could not $* $base_url"
-}
+switch() { admin -d '' "${@/#/$base_url/admin/}" >/dev/null || die "could not $* $base_url"; }
 
 # What judges one: writes "ok" or why not into its verdict file.
 run_one() {
