@@ -19,8 +19,9 @@ namespace corisco::model {
 namespace {
 using kernels::table;
 
-constexpr std::int64_t kTileQueries = 48;    // queries that meet a key when it is loaded; more were no faster
-constexpr std::int64_t kGradientChunks = 4;  // parts of the rows, each with key gradients of its own
+constexpr std::int64_t kTileQueries = 96;      // queries that meet a key when it is loaded
+constexpr std::int64_t kGradientQueries = 48;  // the same in the backward
+constexpr std::int64_t kGradientChunks = 4;    // parts of the rows, each with key gradients of its own
 
 const char* byte_at(const at::Tensor& tensor, std::int64_t element) {
   return static_cast<const char*>(tensor.const_data_ptr()) + element * tensor.element_size();
@@ -64,6 +65,7 @@ kernels::Attention attention_call(const HeadShape& heads, const at::Tensor& qkv,
           .kv_stride = qkv.size(1),
           .begin = keys.plan.begin.data(),
           .spans = keys.plan.spans.data(),
+          .first_keys = keys.first_keys.empty() ? nullptr : keys.first_keys.data(),
           .num_heads = heads.num_heads,
           .num_kv_heads = heads.num_kv_heads,
           .head_dim = heads.head_dim,
@@ -71,8 +73,8 @@ kernels::Attention attention_call(const HeadShape& heads, const at::Tensor& qkv,
           .output = output.mutable_data_ptr()};
 }
 
-std::int64_t tile_rows_max(const HeadShape& heads) {
-  return std::max<std::int64_t>(1, kTileQueries * heads.num_kv_heads / heads.num_heads);
+std::int64_t tile_rows_max(const HeadShape& heads, std::int64_t num_queries) {
+  return std::max<std::int64_t>(1, num_queries * heads.num_kv_heads / heads.num_heads);
 }
 
 // Of the tiles' queries for one key head.
@@ -86,7 +88,7 @@ std::int64_t num_queries_max(const HeadShape& heads, const std::vector<RowTile>&
 void run_attention(const HeadShape& heads, const PlannedKeys& keys, const kernels::Attention& call,
                    kernels::Storage storage) {
   const auto kernel = table(storage).attend;
-  const auto tiles = cut_tiles(keys.follows, tile_rows_max(heads));
+  const auto tiles = cut_tiles(keys.follows, tile_rows_max(heads, kTileQueries));
   const auto num_tasks = static_cast<std::int64_t>(tiles.size()) * heads.num_kv_heads;
   parallel_tasks(num_tasks, 2 * keys.num_keys * heads.query_width(),
                  kernels::attention_scratch_floats(keys.row_keys_max, num_queries_max(heads, tiles), heads.head_dim),
@@ -149,7 +151,7 @@ at::Tensor run_gradient(const HeadShape& heads, const at::Tensor& qkv, const at:
                         bool is_sliding) {
   const PlannedKeys& keys = pass.keys(is_sliding);
   const std::int64_t rows = qkv.size(0), dim = heads.head_dim, num_kv = heads.num_kv_heads;
-  const std::int64_t num_chunks = rows < 64 ? 1 : kGradientChunks, rows_max = tile_rows_max(heads);
+  const std::int64_t num_chunks = rows < 64 ? 1 : kGradientChunks, rows_max = tile_rows_max(heads, kGradientQueries);
   const auto chunks = cut_chunks(keys.follows, num_chunks, rows_max);
   at::Tensor result = at::empty_like(qkv);
   const at::Tensor key_chunks = at::zeros({num_chunks, num_kv, rows, dim}, at::kFloat);

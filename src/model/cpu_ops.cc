@@ -13,6 +13,8 @@
 
 #include <algorithm>
 
+#include "corisco/base/assert.h"
+#include "corisco/base/strings.h"
 #include "model/linear.h"
 #include "model/parallel.h"
 #include "model/recorded.h"
@@ -157,7 +159,9 @@ class CpuOps final : public Ops {
 
   std::shared_ptr<Pass> begin(const ForwardInput& input) const override {
     auto pass = std::make_shared<CpuPass>(input.attention);
-    if (options_.sliding_window > 0) pass->last.emplace(last_keys(input.attention, options_.sliding_window));
+    if (options_.sliding_window > 0) {
+      pass->last.emplace(last_keys(input.attention, options_.sliding_window), input.positions);
+    }
     pass->angles = rope_angles(options_.rope, input.positions);
     pass->slots = input.slots;
     if (options_.delta.exists()) {
@@ -243,12 +247,18 @@ class CpuOps final : public Ops {
 
 PlannedKeys::PlannedKeys(AttentionPlan given) : plan(std::move(given)), follows(rows_that_follow(plan)) {
   for (std::size_t t = 0; t + 1 < plan.begin.size(); ++t) {
-    std::int64_t keys = 0;
-    for (std::int32_t s = plan.begin[t]; s < plan.begin[t + 1]; ++s) {
-      keys += plan.spans[static_cast<std::size_t>(s)].length;
-    }
+    const std::int64_t keys = count_keys(plan, t);
     num_keys += keys;
     row_keys_max = std::max(row_keys_max, keys);
+  }
+}
+
+PlannedKeys::PlannedKeys(AttentionPlan given, const std::vector<std::int64_t>& positions)
+    : PlannedKeys(std::move(given)) {
+  for (std::size_t t = 0; t < positions.size(); ++t) {
+    const std::int64_t keys = count_keys(plan, t), first = positions[t] + 1 - keys;
+    CORISCO_ASSERT(first >= 0, cat("a row at position ", positions[t], " with ", keys, " keys"));
+    first_keys.push_back(static_cast<std::int32_t>(first));
   }
 }
 

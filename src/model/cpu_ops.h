@@ -18,10 +18,13 @@ constexpr std::int64_t kSegmentRowsMax = 32;  // rows whose memories a backward 
 // A plan and what its loops need to know beforehand. Copied: the backward needs it after the input is gone.
 struct PlannedKeys {
   explicit PlannedKeys(AttentionPlan given);
+  // Of layers that slide: rows at these positions, whose keys end there.
+  PlannedKeys(AttentionPlan given, const std::vector<std::int64_t>& positions);
   AttentionPlan plan;
   std::int64_t num_keys = 0;  // over all rows
   std::int64_t row_keys_max = 0;
-  std::vector<bool> follows;  // rows_that_follow
+  std::vector<bool> follows;             // rows_that_follow
+  std::vector<std::int32_t> first_keys;  // positions of the rows' first keys; empty: all 0
 };
 
 struct CpuPass final : Pass {

@@ -1,7 +1,6 @@
 #include "model/row_tiles.h"
 
 #include <algorithm>
-#include <cstddef>
 
 namespace corisco::model {
 namespace {
@@ -20,12 +19,6 @@ struct KeyCursor {
   std::int32_t rest() const { return span->length - passed; }
 };
 
-std::int64_t count_keys(const AttentionPlan& plan, std::size_t row) {
-  std::int64_t keys = 0;
-  for (auto s = plan.begin[row]; s < plan.begin[row + 1]; ++s) keys += plan.spans[static_cast<std::size_t>(s)].length;
-  return keys;
-}
-
 bool are_same(KeyCursor a, KeyCursor b, std::int64_t count) {
   while (count > 0) {
     a.skip_ended();
@@ -39,6 +32,12 @@ bool are_same(KeyCursor a, KeyCursor b, std::int64_t count) {
   return true;
 }
 }  // namespace
+
+std::int64_t count_keys(const AttentionPlan& plan, std::size_t row) {
+  std::int64_t keys = 0;
+  for (auto s = plan.begin[row]; s < plan.begin[row + 1]; ++s) keys += plan.spans[static_cast<std::size_t>(s)].length;
+  return keys;
+}
 
 std::vector<bool> rows_that_follow(const AttentionPlan& plan) {
   std::vector<bool> follows(plan.begin.size() - 1, false);

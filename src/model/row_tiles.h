@@ -1,5 +1,6 @@
 // Rows whose attention is computed together because they share almost all of their keys. Pure; no torch.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -11,6 +12,8 @@ namespace corisco::model {
 struct RowTile {
   std::int64_t first = 0, count = 0;
 };
+
+std::int64_t count_keys(const AttentionPlan& plan, std::size_t row);
 
 // For each row of the plan whether it follows the row before it. Only keys count, not how spans cut them:
 //   {0, 3} | {0, 4} | {1, 4} | {0, 2} {7, 1}  ->  no, yes, yes, no

@@ -1,11 +1,15 @@
 // Attention in tiles of rows against the same kernels row by row, bit for bit, and against the formula in
-// double: over random plans of a paged cache with shared prefixes, chunks, lone rows and sliding windows.
+// double: over random plans of a paged cache with shared prefixes, chunks, lone rows and sliding windows, and
+// over rows of many blocks of keys.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 #include "model/kernels/table.h"
 #include "model/row_tiles.h"
@@ -46,21 +50,36 @@ struct Problem {
   Shape shape;
   Storage storage;
   AttentionPlan plan;
+  std::vector<std::int32_t> first_keys;  // positions
+  std::int64_t row_keys_max;
   Numbers queries, keys, values;
   std::int64_t rows() const { return static_cast<std::int64_t>(plan.begin.size()) - 1; }
 };
 
 constexpr float kScale = 0.7F;
 
-Problem make_problem(const Shape& shape, Storage storage, AttentionPlan plan) {
+Problem make_problem(const Shape& shape, Storage storage, const AttentionPlan& all, std::int64_t window) {
+  AttentionPlan plan = last_keys(all, window);
   const auto rows = static_cast<std::int64_t>(plan.begin.size()) - 1;
+  std::vector<std::int32_t> first_keys;
+  std::int64_t row_keys_max = 0, store_rows = 0;
+  for (std::size_t row = 0; row + 1 < plan.begin.size(); ++row) {
+    const std::int64_t keys = count_keys(plan, row);
+    first_keys.push_back(static_cast<std::int32_t>(count_keys(all, row) - keys));
+    row_keys_max = std::max(row_keys_max, keys);
+  }
+  for (const KeySpan& span : plan.spans) store_rows = std::max<std::int64_t>(store_rows, span.first + span.length);
   return {.shape = shape,
           .storage = storage,
           .plan = std::move(plan),
+          .first_keys = std::move(first_keys),
+          .row_keys_max = row_keys_max,
           .queries = random_numbers(rows * shape.heads() * shape.dim, 21, storage),
-          .keys = random_numbers(testing::kStoreRows * shape.kv_heads * shape.dim, 22, storage),
-          .values = random_numbers(testing::kStoreRows * shape.kv_heads * shape.dim, 23, storage)};
+          .keys = random_numbers(store_rows * shape.kv_heads * shape.dim, 22, storage),
+          .values = random_numbers(store_rows * shape.kv_heads * shape.dim, 23, storage)};
 }
+
+constexpr std::int64_t kNoWindow = 100000;
 
 struct Attended {
   std::vector<float> output, log_sums;
@@ -79,6 +98,7 @@ Attended attend(const Table& kernels, const Problem& problem, std::int64_t rows_
                  .kv_stride = shape.kv_heads * shape.dim,
                  .begin = problem.plan.begin.data(),
                  .spans = problem.plan.spans.data(),
+                 .first_keys = problem.first_keys.data(),
                  .num_heads = shape.heads(),
                  .num_kv_heads = shape.kv_heads,
                  .head_dim = shape.dim,
@@ -86,8 +106,8 @@ Attended attend(const Table& kernels, const Problem& problem, std::int64_t rows_
                  .output = is_wide ? static_cast<void*>(result.output.data()) : narrow.data(),
                  .log_sums = result.log_sums.data()};
   // Garbage in the scratch: nothing may be read that was not written.
-  std::vector<float> scratch(static_cast<std::size_t>(attention_scratch_floats(150, rows_max * shape.group, shape.dim)),
-                             std::numeric_limits<float>::quiet_NaN());
+  const std::int64_t floats = attention_scratch_floats(problem.row_keys_max, rows_max * shape.group, shape.dim);
+  std::vector<float> scratch(static_cast<std::size_t>(floats), std::numeric_limits<float>::quiet_NaN());
   for (const RowTile& tile : cut_tiles(rows_that_follow(problem.plan), rows_max)) {
     for (std::int64_t head = 0; head < shape.kv_heads; ++head) kernels.attend(call, tile, head, scratch.data());
   }
@@ -98,7 +118,8 @@ Attended attend(const Table& kernels, const Problem& problem, std::int64_t rows_
 }
 
 const Shape kShapes[] = {{1, 3, 64}, {2, 2, 32}, {3, 2, 64}, {4, 1, 128}, {5, 2, 20},
-                         {6, 1, 64}, {7, 1, 32}, {8, 1, 64}, {9, 1, 128}, {2, 2, 24}, {2, 2, 16}, {1, 2, 8}, {4, 2, 24}, {3, 2, 40}, {2, 1, 72}};
+                         {6, 1, 64}, {7, 1, 32}, {8, 1, 64}, {9, 1, 128}, {2, 2, 24},
+                         {2, 2, 16}, {1, 2, 8},  {4, 2, 24}, {3, 2, 40},  {2, 1, 72}};
 
 class AttentionTiles : public ::testing::TestWithParam<std::tuple<const char*, Storage>> {
  protected:
@@ -113,18 +134,44 @@ INSTANTIATE_TEST_SUITE_P(InstructionSets, AttentionTiles,
                          ::testing::Combine(::testing::Values("baseline", "avx2", "avx512"),
                                             ::testing::Values(Storage::float32, Storage::bfloat16)));
 
+void expect_same_bits(const Table& kernels, const Problem& problem, std::initializer_list<std::int64_t> tile_rows) {
+  const Shape& shape = problem.shape;
+  const Attended alone = attend(kernels, problem, 1);
+  for (const std::int64_t rows_max : tile_rows) {
+    if (rows_max * shape.group > kTileQueriesMax) continue;
+    const Attended tiled = attend(kernels, problem, rows_max);
+    EXPECT_EQ(tiled.output, alone.output) << shape.group << ' ' << shape.dim << ' ' << rows_max;
+    EXPECT_EQ(tiled.log_sums, alone.log_sums) << shape.group << ' ' << shape.dim << ' ' << rows_max;
+  }
+}
+
 TEST_P(AttentionTiles, ChangeNoBitOfARow) {
   std::uint64_t seed = 100;
   for (const Shape& shape : kShapes) {
-    for (const std::int64_t window : {1000, 70, 4}) {
-      const Problem problem = make_problem(shape, storage(), last_keys(testing::random_plan(++seed), window));
-      const Attended alone = attend(*kernels_, problem, 1);
-      for (const std::int64_t rows_max : {2, 5, 8, 24}) {
-        if (rows_max * shape.group > kTileQueriesMax) continue;
-        const Attended tiled = attend(*kernels_, problem, rows_max);
-        EXPECT_EQ(tiled.output, alone.output) << shape.group << ' ' << shape.dim << ' ' << window << ' ' << rows_max;
-        EXPECT_EQ(tiled.log_sums, alone.log_sums) << shape.group << ' ' << shape.dim << ' ' << window;
-      }
+    for (const std::int64_t window : {kNoWindow, std::int64_t{70}, std::int64_t{4}}) {
+      SCOPED_TRACE(window);
+      const Problem problem = make_problem(shape, storage(), testing::random_plan(++seed), window);
+      expect_same_bits(*kernels_, problem, {2, 5, 8, 24, 40});
+    }
+  }
+}
+
+// A chunk whose rows have hundreds of keys, and a row that is decoded behind it.
+AttentionPlan long_plan() {
+  Dice dice(5);
+  std::vector<std::int32_t> table(150);
+  for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<std::int32_t>(i * 7 % table.size());
+  AttentionPlan plan;
+  testing::add_rows(plan, table, 610, 680, dice);
+  testing::add_rows(plan, table, 700, 701, dice);
+  return plan;
+}
+
+TEST_P(AttentionTiles, ChangeNoBitOfARowOfManyBlocks) {
+  for (const Shape& shape : {Shape{3, 1, 64}, Shape{5, 2, 20}, Shape{1, 2, 32}}) {
+    for (const std::int64_t window : {kNoWindow, std::int64_t{300}, std::int64_t{64}}) {
+      SCOPED_TRACE(window);
+      expect_same_bits(*kernels_, make_problem(shape, storage(), long_plan(), window), {3, 16, 32, 70});
     }
   }
 }
@@ -156,47 +203,90 @@ std::vector<double> by_formula(const Problem& problem, std::int64_t row, std::in
   return result;
 }
 
-TEST_P(AttentionTiles, AttendLikeTheFormula) {
-  for (const Shape& shape : {Shape{3, 2, 64}, Shape{9, 1, 32}, Shape{2, 1, 128}}) {
-    for (const std::int64_t window : {1000, 30}) {
-      const Problem problem = make_problem(shape, storage(), last_keys(testing::random_plan(7), window));
-      const Attended tiled = attend(*kernels_, problem, 7);
-      const double rounding = storage() == Storage::float32 ? 0 : 1.0 / 256;  // of a bfloat16's 8 bits
-      for (std::int64_t row = 0; row < problem.rows(); ++row) {
-        for (std::int64_t head = 0; head < shape.heads(); ++head) {
-          const auto expected = by_formula(problem, row, head);
-          const std::int64_t place = row * shape.heads() + head;
-          EXPECT_NEAR(tiled.log_sums[static_cast<std::size_t>(place)], expected.back(), 2e-5);
-          for (std::int64_t i = 0; i < shape.dim; ++i) {
-            const double number = expected[static_cast<std::size_t>(i)];
-            EXPECT_NEAR(tiled.output[static_cast<std::size_t>(place * shape.dim + i)], number,
-                        5e-6 + rounding * std::fabs(number));
-          }
-        }
+void expect_formula(const Table& kernels, const Problem& problem, std::int64_t rows_max) {
+  const Shape& shape = problem.shape;
+  const Attended tiled = attend(kernels, problem, rows_max);
+  const double rounding = problem.storage == Storage::float32 ? 0 : 1.0 / 256;  // of a bfloat16's 8 bits
+  for (std::int64_t row = 0; row < problem.rows(); ++row) {
+    for (std::int64_t head = 0; head < shape.heads(); ++head) {
+      const auto expected = by_formula(problem, row, head);
+      const std::int64_t place = row * shape.heads() + head;
+      EXPECT_NEAR(tiled.log_sums[static_cast<std::size_t>(place)], expected.back(), 2e-5 + 2e-7 * expected.back());
+      for (std::int64_t i = 0; i < shape.dim; ++i) {
+        const double number = expected[static_cast<std::size_t>(i)];
+        ASSERT_NEAR(tiled.output[static_cast<std::size_t>(place * shape.dim + i)], number,
+                    5e-6 + rounding * std::fabs(number))
+            << row << ' ' << head << ' ' << i;
       }
     }
   }
 }
 
-// Rows 0 .. 23 of one sequence; the key and value of its last token are not numbers.
-TEST_P(AttentionTiles, LetNoRowSeeALaterKey) {
+TEST_P(AttentionTiles, AttendLikeTheFormula) {
+  for (const Shape& shape : {Shape{3, 2, 64}, Shape{9, 1, 32}, Shape{2, 1, 128}}) {
+    for (const std::int64_t window : {kNoWindow, std::int64_t{30}}) {
+      expect_formula(*kernels_, make_problem(shape, storage(), testing::random_plan(7), window), 7);
+    }
+  }
+}
+
+TEST_P(AttentionTiles, AttendLikeTheFormulaOverManyBlocks) {
+  for (const std::int64_t window : {kNoWindow, std::int64_t{300}}) {
+    for (const std::int64_t rows_max : {1, 32}) {
+      expect_formula(*kernels_, make_problem({3, 1, 64}, storage(), long_plan(), window), rows_max);
+    }
+  }
+}
+
+// Each key's scores are larger than those before, in the end by hundreds, and the other way round: what was
+// added up is scaled in every block, or never.
+TEST_P(AttentionTiles, AttendLikeTheFormulaWhicheverKeyIsLargest) {
+  for (const bool rises : {true, false}) {
+    Problem problem = make_problem({3, 1, 32}, storage(), long_plan(), kNoWindow);
+    const auto keys = testing::keys_of(problem.plan, static_cast<std::size_t>(problem.rows()) - 1);
+    std::fill(problem.queries.wide.begin(), problem.queries.wide.end(), 1.0F);
+    std::fill(problem.queries.narrow.begin(), problem.queries.narrow.end(), std::uint16_t{0x3f80});
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+      const auto rank = static_cast<float>(rises ? k : keys.size() - 1 - k);
+      const std::uint32_t bits = std::bit_cast<std::uint32_t>((rank - 650) / 64) >> 16;
+      for (std::size_t i = 0; i < 32; ++i) {
+        const std::size_t place = static_cast<std::size_t>(keys[k]) * 32 + i;
+        problem.keys.narrow[place] = static_cast<std::uint16_t>(bits);
+        problem.keys.wide[place] = std::bit_cast<float>(bits << 16);
+      }
+    }
+    expect_formula(*kernels_, problem, 32);
+    expect_same_bits(*kernels_, problem, {32});
+  }
+}
+
+// Rows 0 .. 199 of one sequence; the key and value of one token are not numbers.
+TEST_P(AttentionTiles, LetNoRowSeeAKeyThatIsNotItsOwn) {
   AttentionPlan plan;
-  for (std::int32_t row = 0; row < 24; ++row) {
+  for (std::int32_t row = 0; row < 200; ++row) {
     plan.spans.push_back({0, row + 1});
     plan.end_row();
   }
-  Problem problem = make_problem({2, 1, 64}, storage(), plan);
-  const Attended expected = attend(*kernels_, problem, 1);
-  for (Numbers* numbers : {&problem.keys, &problem.values}) {
-    for (std::size_t i = 23 * 64; i < 24 * 64; ++i) {
-      numbers->wide[i] = std::numeric_limits<float>::quiet_NaN();
-      numbers->narrow[i] = 0x7fc0;
+  constexpr std::size_t kWidth = 2 * 64;
+  using Hole = std::pair<std::int64_t, std::size_t>;
+  for (const auto& [window, token] : {Hole{kNoWindow, 199}, Hole{kNoWindow, 20}, Hole{40, 11}, Hole{150, 30}}) {
+    Problem problem = make_problem({2, 1, 64}, storage(), plan, window);
+    const Attended expected = attend(*kernels_, problem, 1);
+    for (Numbers* numbers : {&problem.keys, &problem.values}) {
+      for (std::size_t i = token * 64; i < (token + 1) * 64; ++i) {
+        numbers->wide[i] = std::numeric_limits<float>::quiet_NaN();
+        numbers->narrow[i] = 0x7fc0;
+      }
+    }
+    const Attended tiled = attend(*kernels_, problem, 35);
+    for (std::size_t row = 0; row < 200; ++row) {
+      const bool sees = row >= token && row < token + static_cast<std::size_t>(window);
+      for (std::size_t i = row * kWidth; i < (row + 1) * kWidth; ++i) {
+        if (sees) ASSERT_TRUE(std::isnan(tiled.output[i])) << token << ' ' << row;
+        else ASSERT_EQ(tiled.output[i], expected.output[i]) << token << ' ' << row;
+      }
     }
   }
-  const Attended tiled = attend(*kernels_, problem, 12);
-  const std::size_t before = 23 * 2 * 64;
-  EXPECT_TRUE(std::equal(tiled.output.begin(), tiled.output.begin() + before, expected.output.begin()));
-  EXPECT_TRUE(std::isnan(tiled.output[before]));
 }
 }  // namespace
 }  // namespace corisco::model::kernels

@@ -13,7 +13,8 @@ struct KeySpan {
 // Which keys each query row attends to, in the order of their positions: row t attends to
 // spans[begin[t]] .. spans[begin[t + 1] - 1], its own key being the last. Causality, paging and
 // prefixes that rows share are all expressed by spans, so one attention serves prefill, decoding
-// and training, and the result of a row depends only on its own keys and their order.
+// and training, and the result of a row depends only on its own keys, their order and, where layers slide, its
+// position.
 struct AttentionPlan {
   std::vector<std::int32_t> begin{0};  // [T + 1]
   std::vector<KeySpan> spans;

@@ -10,8 +10,9 @@
 namespace corisco::model::kernels {
 enum class Storage : std::uint8_t { float32, bfloat16 };
 
-constexpr std::int64_t kTileQueriesMax = 64;  // also of query heads per key head; the decoder refuses more
-constexpr std::int64_t kKeyBlock = 64;        // keys that a tile's queries meet while those are in the first cache
+constexpr std::int64_t kTileQueriesMax = 96;  // also of query heads per key head; the decoder refuses more
+constexpr std::int64_t kKeyBlock = 128;       // keys by which attention goes on; another number gives other bits
+constexpr std::int64_t kGradientBlock = 64;   // the same of its backward, where no bit depends on it
 
 // Rows of heads. A stride counts elements between rows. queries, keys and values may lie in one
 // tensor or in different ones; output [T, Hq, D]; log_sums [T, Hq] may be null.
@@ -22,6 +23,7 @@ struct Attention {
   std::int64_t query_stride = 0, kv_stride = 0;
   const std::int32_t* begin = nullptr;
   const KeySpan* spans = nullptr;
+  const std::int32_t* first_keys = nullptr;  // [T] positions of the rows' first keys; null: all 0
   std::int64_t num_heads = 0, num_kv_heads = 0, head_dim = 0;
   float scale = 1;
   void* output = nullptr;
@@ -148,13 +150,13 @@ struct Table {
 // most num_keys keys each. A whole vector and a cache line may be lost at the end of each part.
 constexpr std::int64_t attention_scratch_floats(std::int64_t num_keys, std::int64_t num_queries,
                                                 std::int64_t head_dim) {
-  const std::int64_t room = head_dim + 16, keys = num_keys + num_queries + 32;
-  return 16 + (2 * num_queries + kKeyBlock) * room + (num_queries + 1) * keys;
+  const std::int64_t room = head_dim + 16, width = num_queries + 16, keys = num_keys + num_queries + kKeyBlock + 32;
+  return 16 + (num_queries + 2 * kKeyBlock + width) * room + (kKeyBlock + 16) * width + keys;
 }
 constexpr std::int64_t gradient_scratch_floats(std::int64_t num_keys, std::int64_t num_queries,
                                                std::int64_t head_dim) {
   const std::int64_t room = head_dim + 16, keys = num_keys + num_queries + 32;
-  return 16 + (3 * num_queries + 4 * kKeyBlock) * room + 2 * num_queries * kKeyBlock + keys;
+  return 16 + (3 * num_queries + 4 * kGradientBlock) * room + 2 * num_queries * kGradientBlock + keys;
 }
 
 // The best that this CPU runs, chosen once.
