@@ -116,6 +116,16 @@ TEST(Config, WhatAHybridArchitectureMeans) {
   EXPECT_NE(no_attention.find("without any full_attention"), std::string::npos) << no_attention;
 }
 
+// Qwen3.5-35B-A3B's has the first two and the last, Qwen3.8's the third: none of them changes anything.
+TEST(Config, FieldsThatSayWhatAnArchitectureDoesAnyway) {
+  const auto moe = changed_config("qwen3_5_moe", "\"use_cache\": true",
+                                  R"("mlp_only_layers": [], "attn_output_gate": true, "output_gate_type": "swish",
+                                     "norm_topk_prob": true, "decoder_sparse_step": 1, "mamba_ssm_dtype": "float32")");
+  ASSERT_TRUE(moe.ok()) << moe.error().message;
+  EXPECT_TRUE(moe.value().normalises_expert_weights);
+  EXPECT_EQ(moe.value().expert_layers, (std::vector<bool>{true, true}));
+}
+
 TEST(Config, FieldsThatFilesLeaveOut) {
   EXPECT_EQ(changed_config("mistral", "\"sliding_window\"", "\"other\"").value().sliding_window, 4096);
   EXPECT_EQ(changed_config("qwen3", "\"head_dim\"", "\"other\"").value().head_dim, 128);
@@ -154,6 +164,11 @@ TEST(Config, WhatAnArchitectureLacksIsRefusedByName) {
   EXPECT_NE(config_error("\"partial_rotary_factor\": 0.5", "\"partial_rotary_factor\": 0.2", "qwen3_5")
                 .find("turns 3 of 16 numbers"),
             std::string::npos);
+  for (const char* field : {"\"mlp_only_layers\": [1]", "\"decoder_sparse_step\": 2", "\"norm_topk_prob\": false",
+                            "\"attn_output_gate\": false", "\"output_gate_type\": \"sigmoid\""}) {
+    const std::string name = std::string(field).substr(1, std::string(field).find('"', 1) - 1);
+    EXPECT_NE(config_error("\"use_cache\": true", field, "qwen3_5_moe").find(name), std::string::npos) << field;
+  }
   EXPECT_NE(config_error("\"use_cache\": true", "\"partial_rotary_factor\": 0.5", "qwen3")
                 .find("partial_rotary_factor other than 1"),
             std::string::npos);
