@@ -35,10 +35,23 @@ double yarn_dimension(const RopeConfig& rope, std::int64_t head_dim, double turn
   return static_cast<double>(head_dim) * std::log(original / (turns * 2 * kPi)) / (2 * std::log(rope.theta));
 }
 
+// Of cosines and sines, and so squared in each score.
+double yarn_scale(const RopeConfig& rope) {
+  if (rope.attention_factor > 0) return rope.attention_factor;
+  const double growth = rope.factor > 1 ? 0.1 * std::log(rope.factor) : 0;
+  const auto formula = [growth](double mscale) { return mscale * growth + 1; };
+  if (rope.mscale == 0 || rope.mscale_all_dim == 0) return formula(1);
+  return formula(rope.mscale) / formula(rope.mscale_all_dim);
+}
+
 void apply_yarn(const RopeConfig& rope, std::int64_t head_dim, RopeFrequencies& result) {
-  const auto last = static_cast<double>(head_dim - 1);
-  const double low = std::max(0.0, std::floor(yarn_dimension(rope, head_dim, rope.beta_fast)));
-  double high = std::min(last, std::ceil(yarn_dimension(rope, head_dim, rope.beta_slow)));
+  double low = yarn_dimension(rope, head_dim, rope.beta_fast), high = yarn_dimension(rope, head_dim, rope.beta_slow);
+  if (rope.truncates) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(0.0, low);
+  high = std::min(static_cast<double>(head_dim - 1), high);
   if (high == low) high += 0.001;
   for (std::size_t i = 0; i < result.inverse_frequencies.size(); ++i) {
     const double ramp = std::clamp((static_cast<double>(i) - low) / (high - low), 0.0, 1.0);
@@ -46,8 +59,7 @@ void apply_yarn(const RopeConfig& rope, std::int64_t head_dim, RopeFrequencies& 
     result.inverse_frequencies[i] =
         static_cast<float>(frequency / rope.factor * ramp + frequency * (1 - ramp));
   }
-  const double by_formula = rope.factor > 1 ? 0.1 * std::log(rope.factor) + 1 : 1;
-  result.scale = static_cast<float>(rope.attention_factor > 0 ? rope.attention_factor : by_formula);
+  result.scale = static_cast<float>(yarn_scale(rope));
 }
 }  // namespace
 

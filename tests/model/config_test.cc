@@ -41,6 +41,35 @@ TEST(Config, FieldsOfALlama3File) {
   EXPECT_EQ(config.end_ids, std::vector<std::int32_t>{1});
 }
 
+// Of both forms at once transformers takes rope_scaling and may lose the other's base: they must agree.
+TEST(Config, FieldsOfARotation) {
+  const std::string before = "\"rope_parameters\": {\n  \"beta_fast\": 4.0,";
+  const auto older = changed_config("yarn", before, R"("rope_theta": 500.0, "rope_scaling": {"beta_fast": 4.0,)");
+  EXPECT_EQ(older.value().rope.theta, 100);  // within the object it counts first
+  const auto top = changed_config("yarn", "\"use_cache\": true", "\"original_max_position_embeddings\": 64");
+  EXPECT_EQ(top.value().rope.original_max_position, 64);  // beside the object it counts first
+  const auto more = changed_config("yarn", "\"factor\": 4.0",
+                                   R"("factor": null, "mscale": 1.0, "mscale_all_dim": 0.5, "truncate": false)");
+  EXPECT_EQ(more.value().rope.factor, 4);  // 128 / 32
+  EXPECT_EQ(more.value().rope.mscale, 1);
+  EXPECT_EQ(more.value().rope.mscale_all_dim, 0.5);
+  EXPECT_FALSE(more.value().rope.truncates);
+  EXPECT_EQ(changed_config("linear", "\"linear\"", "\"dynamic\"").value().rope.type, "dynamic");
+
+  const auto error = [](const std::string& variant, const std::string& from, const std::string& to) {
+    return config_error(from, to, variant);
+  };
+  const std::string scaling = R"("rope_scaling": {"rope_type": "yarn", "factor": 4.0})";
+  EXPECT_NE(error("qwen3", "\"use_cache\": true", scaling).find("rope_scaling and rope_parameters do not say the same"),
+            std::string::npos);
+  EXPECT_EQ(error("qwen3", "\"use_cache\": true", R"("rope_scaling": {"type": "default", "rope_theta": 10000.0})"), "");
+  EXPECT_NE(error("qwen3", "\"rope_type\": \"default\"", "\"full_attention\": {\"rope_type\": \"default\"}")
+                .find("for each type of layer"),
+            std::string::npos);
+  EXPECT_NE(error("linear", "\"factor\": 4.0", "\"factors\": 4.0").find("rope field factor is 0"), std::string::npos);
+  EXPECT_NE(error("llama3", "\"low_freq_factor\"", "\"low\"").find("low_freq_factor"), std::string::npos);
+}
+
 TEST(Config, EndIdsAreTheUnionOfBothFiles) {
   const support::TemporaryFolder folder;
   std::filesystem::copy(testing::golden_folder("tied") + "/config.json", folder.path());
@@ -52,12 +81,9 @@ TEST(Config, WhatIsNotSupportedIsRefusedByName) {
   EXPECT_NE(config_error("\"LlamaForCausalLM\"", "\"MambaForCausalLM\"").find("MambaForCausalLM"),
             std::string::npos);
   EXPECT_NE(config_error("\"silu\"", "\"gelu\"").find("hidden_act \"gelu\""), std::string::npos);
-  for (const char* type : {"dynamic", "longrope"}) {
-    EXPECT_NE(config_error("\"rope_type\": \"llama3\"", cat("\"rope_type\": \"", type, "\""))
-                  .find(cat("rope type \"", type, "\" is not supported")),
-              std::string::npos)
-        << type;
-  }
+  EXPECT_NE(config_error("\"rope_type\": \"llama3\"", "\"rope_type\": \"longrope\"")
+                .find("rope type \"longrope\" is not supported; known: default, linear, dynamic, llama3, yarn"),
+            std::string::npos);
   EXPECT_NE(config_error("\"mlp_bias\": false", "\"quantization_config\": {}").find("quantization_config"),
             std::string::npos);
   EXPECT_NE(config_error("\"num_key_value_heads\": 2", "\"num_key_value_heads\": 3").find("not a multiple"),
@@ -129,8 +155,19 @@ TEST(Config, FieldsThatSayWhatAnArchitectureDoesAnyway) {
 TEST(Config, FieldsThatFilesLeaveOut) {
   EXPECT_EQ(changed_config("mistral", "\"sliding_window\"", "\"other\"").value().sliding_window, 4096);
   EXPECT_EQ(changed_config("qwen3", "\"head_dim\"", "\"other\"").value().head_dim, 128);
+  EXPECT_EQ(changed_config("qwen3_moe", "\"head_dim\"", "\"other\"").value().head_dim, 8);  // hidden_size / heads
   EXPECT_EQ(read_config(testing::golden_folder("qwen2")).value().head_dim, 8);  // hidden_size / heads
   EXPECT_EQ(changed_config("qwen3", "\"architectures\"", "\"other\"").value().architecture, "Qwen3ForCausalLM");
+}
+
+TEST(Config, FieldsThatAreNull) {
+  const auto window = changed_config("qwen2_window", "\"sliding_window\": 5", "\"sliding_window\": null");
+  EXPECT_NE(window.error().message.find("layer_types has sliding_attention, but no window"), std::string::npos);
+  const auto moe = changed_config("qwen3_moe_sparse_step", "\"sliding_window\": 9", "\"sliding_window\": null");
+  EXPECT_EQ(moe.value().sliding_window, 0);
+  EXPECT_EQ(moe.value().sliding_layers, (std::vector<bool>{false, false}));
+  EXPECT_TRUE(changed_config("qwen3", "\"use_cache\": true",
+                             "\"quantization_config\": null, \"vision_config\": null").ok());
 }
 
 TEST(Config, WhatAnArchitectureLacksIsRefusedByName) {

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 
 #include "corisco/base/files.h"
 #include "corisco/base/json.h"
 #include "corisco/base/strings.h"
 #include "model/hf/architecture.h"
 #include "model/hf/json_field.h"
+#include "model/hf/rope_config.h"
 
 namespace corisco::model {
 namespace {
@@ -35,51 +35,12 @@ void append_end_ids(const Json& json, std::vector<std::int32_t>& ids) {
   }
 }
 
-// The old form has rope_theta beside rope_scaling, the new one everything in rope_parameters.
-RopeConfig read_rope(const Json& json, std::int64_t max_position) {
-  Json scaling = field<Json>(json, "rope_parameters", Json::object());
-  if (scaling.empty()) scaling = field<Json>(json, "rope_scaling", Json::object());
-  RopeConfig rope;
-  rope.theta = field(scaling, "rope_theta", field(json, "rope_theta", 10000.0));
-  rope.type = field<std::string>(scaling, "rope_type", field<std::string>(scaling, "type", "default"));
-  rope.low_freq_factor = field(scaling, "low_freq_factor", 1.0);
-  rope.high_freq_factor = field(scaling, "high_freq_factor", 4.0);
-  rope.beta_fast = field(scaling, "beta_fast", 32.0);
-  rope.beta_slow = field(scaling, "beta_slow", 1.0);
-  rope.attention_factor = field(scaling, "attention_factor", 0.0);
-  rope.original_max_position = field(scaling, "original_max_position_embeddings",
-                                     field(json, "original_max_position_embeddings", max_position));
-  const double stretched =
-      static_cast<double>(max_position) / static_cast<double>(rope.original_max_position);
-  rope.factor = field(scaling, "factor", rope.type == "yarn" ? stretched : 1.0);
-  return rope;
-}
-
-std::string rope_problem(const Json& json, const RopeConfig& rope) {
-  static const std::vector<std::string> known{"default", "linear", "llama3", "yarn"};
-  if (std::find(known.begin(), known.end(), rope.type) == known.end()) {
-    return cat("rope type \"", rope.type, "\" is not supported; known: ", join(known, ", "));
-  }
-  Json scaling = field<Json>(json, "rope_parameters", Json::object());
-  if (scaling.empty()) scaling = field<Json>(json, "rope_scaling", Json::object());
-  for (const char* name : {"mscale", "mscale_all_dim"}) {
-    if (field(scaling, name, 0.0) != 0) return cat("rope field ", name, " is not supported");
-  }
-  if (!field(scaling, "truncate", true)) return "rope field truncate: false is not supported";
-  // Who knows the field has read it.
-  const double partial =
-      field(scaling, "partial_rotary_factor", field(json, "partial_rotary_factor", rope.partial_factor));
-  if (partial != rope.partial_factor) return "partial_rotary_factor other than 1 is not supported";
-  if (rope.type != "default" && !(rope.factor >= 1)) return cat("rope factor is ", rope.factor, ", below 1");
-  return "";
-}
-
 std::string semantics_problem(const Json& json, const DecoderConfig& config) {
   const auto activation = field<std::string>(json, "hidden_act", "silu");
   if (activation != "silu" && activation != "swish")
     return cat("hidden_act \"", activation, "\" is not supported; known: silu");
   if (field(json, "attention_dropout", 0.0) != 0) return "attention_dropout other than 0 is not supported";
-  return rope_problem(json, config.rope);
+  return hf::rope_problem(json, config.rope);
 }
 
 std::string shape_problem(const DecoderConfig& config) {
@@ -125,15 +86,15 @@ DecoderConfig read_fields(const Json& json) {
   config.norm_epsilon = field(json, "rms_norm_eps", 1e-6);
   config.tie_embeddings = field(json, "tie_word_embeddings", false);
   config.dtype = field<std::string>(json, "dtype", field<std::string>(json, "torch_dtype", "float32"));
-  config.rope = read_rope(json, config.max_position);
+  config.rope = hf::read_rope(json, config.max_position);
   append_end_ids(json, config.end_ids);
   return config;
 }
 
 std::string outer_problem(const Json& json, const Json& text) {
-  if (json.contains("quantization_config") || text.contains("quantization_config"))
-    return "quantization_config: quantised checkpoints are not supported";
-  return "";
+  const bool is_quantised = !field(json, "quantization_config", Json()).is_null() ||
+                            !field(text, "quantization_config", Json()).is_null();
+  return is_quantised ? "quantization_config: quantised checkpoints are not supported" : "";
 }
 
 // What a file whose language model is a part of it says outside that part.

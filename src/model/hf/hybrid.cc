@@ -7,6 +7,7 @@
 #include "corisco/base/strings.h"
 #include "model/hf/expert_config.h"
 #include "model/hf/json_field.h"
+#include "model/hf/rope_config.h"
 
 namespace corisco::model::hf {
 namespace {
@@ -67,8 +68,8 @@ std::string read_hybrid(const Json& json, DecoderConfig& config) {
   if (!json.contains("head_dim")) config.head_dim = 256;
   config.norms_heads = config.norms_from_one = config.gates_attention = true;
   config.qkv_bias = config.attention_output_bias = field(json, "attention_bias", false);
-  const Json rope = field<Json>(json, "rope_parameters", Json::object());
-  config.rope.partial_factor = field(rope, "partial_rotary_factor", field(json, "partial_rotary_factor", 0.25));
+  const double outer = field(json, "partial_rotary_factor", 0.25);
+  config.rope.partial_factor = field(rope_fields(json), "partial_rotary_factor", outer);
   if (std::string problem = read_linear_layers(json, config); !problem.empty()) return problem;
   // A model of attention alone has no state to size.
   return config.num_linear_layers() > 0 ? read_delta(json, config) : "";
