@@ -31,13 +31,13 @@ constexpr std::array kUnsupported = {
     Unsupported{"custom_logit_processor", is_empty_or_false},
 };
 constexpr std::array kUnsupportedParams = {
-    Unsupported{"json_schema", is_empty_or_false},  Unsupported{"regex", is_empty_or_false},
-    Unsupported{"ebnf", is_empty_or_false},         Unsupported{"structural_tag", is_empty_or_false},
-    Unsupported{"stop_regex", is_empty_or_false},   Unsupported{"no_stop_trim", is_empty_or_false},
+    Unsupported{"ebnf", is_empty_or_false},        Unsupported{"structural_tag", is_empty_or_false},
+    Unsupported{"stop_regex", is_empty_or_false},  Unsupported{"no_stop_trim", is_empty_or_false},
     Unsupported{"prompt_logprobs", is_empty_or_false},
 };
-constexpr std::array<Renamed, 3> kRenamed = {
-    Renamed{"max_new_tokens", "max_tokens"}, Renamed{"min_new_tokens", "min_tokens"}, Renamed{"sampling_seed", "seed"}};
+constexpr std::array<Renamed, 5> kRenamed = {
+    Renamed{"max_new_tokens", "max_tokens"}, Renamed{"min_new_tokens", "min_tokens"}, Renamed{"sampling_seed", "seed"},
+    Renamed{"json_schema", "guided_json"},   Renamed{"regex", "guided_regex"}};
 
 void read_prompt(JsonFields& fields, ChatRequest& request) {
   const auto* text = fields.find("text");

@@ -73,6 +73,7 @@ void read_sampling_params(JsonFields& fields, std::span<const Renamed> renamed, 
   if (const auto max = params.integer("max_tokens", 1, 0x7fffffff))
     request.max_tokens = static_cast<std::uint32_t>(*max);
   read_openai_output(params, limits, request);
+  if (!request.form.field.empty()) request.form.field = place_of(request.form.field, renamed);
   if (!params.problem()) return;
   const auto& problem = *params.problem();
   const auto name = place_of(problem.param, renamed);
