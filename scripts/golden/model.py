@@ -44,6 +44,8 @@ VARIANTS = {
     "llama3": ("Llama", rope("llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
                              original_max_position_embeddings=32)),
     "yarn": ("Llama", rope("yarn", **YARN)),
+    "yarn_scales": ("Llama", rope("yarn", **YARN, mscale=1.0, mscale_all_dim=0.5, truncate=False)),
+    "dynamic": ("Llama", rope("dynamic", factor=4.0)),
     "mistral": ("Mistral", dict(sliding_window=None)),
     "mistral_window": ("Mistral", dict(sliding_window=7)),
     "qwen2": ("Qwen2", dict(tie_word_embeddings=True)),

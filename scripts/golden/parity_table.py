@@ -21,6 +21,8 @@ ROWS = [
     ("LlamaForCausalLM", "linear", "linear rotation"),
     ("LlamaForCausalLM", "llama3", "llama3 rotation"),
     ("LlamaForCausalLM", "yarn", "yarn rotation"),
+    ("LlamaForCausalLM", "yarn_scales", "yarn rotation, `mscale`, `mscale_all_dim`, not truncated"),
+    ("LlamaForCausalLM", "dynamic", "dynamic rotation"),
     ("MistralForCausalLM", "mistral", "no window"),
     ("MistralForCausalLM", "mistral_window", "window of 7"),
     ("Qwen2ForCausalLM", "qwen2", "tied head"),
