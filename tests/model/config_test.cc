@@ -55,6 +55,14 @@ TEST(Config, FieldsOfARotation) {
   EXPECT_EQ(more.value().rope.mscale_all_dim, 0.5);
   EXPECT_FALSE(more.value().rope.truncates);
   EXPECT_EQ(changed_config("linear", "\"linear\"", "\"dynamic\"").value().rope.type, "dynamic");
+  EXPECT_EQ(changed_config("linear", "\"linear\"", "\"dynamic\"").value().max_position, 128);
+  // As Qwen's model cards add one: the length of the file stays that of before.
+  const std::string plain = "\"rope_parameters\": {\n  \"rope_theta\": 10000.0,\n  \"rope_type\": \"default\"";
+  const auto card = changed_config("qwen3", plain,
+                                   R"("rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0,
+                                      "original_max_position_embeddings": 100)");
+  EXPECT_EQ(card.value().rope.theta, 1e6);
+  EXPECT_EQ(card.value().max_position, 400);
 
   const auto error = [](const std::string& variant, const std::string& from, const std::string& to) {
     return config_error(from, to, variant);

@@ -132,6 +132,7 @@ Result<DecoderConfig> read_config(const std::string& folder) {
     if (problem.empty()) problem = hf::read_architecture(text, config);
     if (problem.empty()) problem = semantics_problem(text, config);
     if (problem.empty()) problem = shape_problem(config);
+    if (problem.empty()) config.max_position = std::max(config.max_position, hf::stretched_positions(config.rope));
     if (!problem.empty()) return Error{Code::invalid_argument, cat(path, ": ", problem)};
     const auto generation = parse_file(folder + "/generation_config.json");
     if (generation.ok()) append_end_ids(generation.value(), config.end_ids);

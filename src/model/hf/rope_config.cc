@@ -1,6 +1,7 @@
 #include "model/hf/rope_config.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "corisco/base/strings.h"
@@ -78,5 +79,9 @@ std::string rope_problem(const Json& json, const RopeConfig& rope) {
   const double partial = field(fields, "partial_rotary_factor", outer);
   if (partial != rope.partial_factor) return "partial_rotary_factor other than 1 is not supported";
   return number_problem(rope);
+}
+
+std::int64_t stretched_positions(const RopeConfig& rope) {
+  return rope.type == "yarn" ? std::llround(rope.factor * static_cast<double>(rope.original_max_position)) : 0;
 }
 }  // namespace corisco::model::hf

@@ -1,5 +1,6 @@
 // The fields of a config.json that say how positions turn the heads. Pure; any thread.
 #pragma once
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
@@ -11,4 +12,7 @@ nlohmann::json rope_fields(const nlohmann::json& json);
 RopeConfig read_rope(const nlohmann::json& json, std::int64_t max_position);
 // Returns nothing, or why the fields cannot be honoured. The architecture has filled rope.partial_factor by now.
 std::string rope_problem(const nlohmann::json& json, const RopeConfig& rope);
+// How many positions a yarn rotation is made for: model cards add one without a larger max_position_embeddings. 0 of
+// any other type.
+std::int64_t stretched_positions(const RopeConfig& rope);
 }  // namespace corisco::model::hf
