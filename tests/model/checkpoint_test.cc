@@ -229,6 +229,22 @@ TEST(Export, ComesBackWithNamesValuesAndType) {
   }
 }
 
+// What else loads the folder: of a processor older folders have the first file, newer ones the second.
+TEST(Export, TakesItsSourcesCompanions) {
+  const support::TemporaryFolder folder, exported;
+  copy_variant("qwen2", folder.path());
+  for (const char* name : {"preprocessor_config.json", "processor_config.json", "chat_template.jinja"}) {
+    ASSERT_TRUE(files::write_atomically(folder.path() + "/" + name, name).ok());
+  }
+  const auto decoder = load(folder.path());
+  ASSERT_TRUE(decoder.ok()) << decoder.error().message;
+  ASSERT_TRUE(export_hugging_face(*decoder.value(), folder.path(), exported.path()).ok());
+  for (const char* name : {"preprocessor_config.json", "processor_config.json", "chat_template.jinja"}) {
+    const auto copied = files::read(exported.path() + "/" + name);
+    EXPECT_TRUE(copied.ok() && copied.value() == name) << name;
+  }
+}
+
 // Every third tensor in the second of two files, and so it is after the export, in another type.
 TEST(Export, ComesBackInTheFilesOfItsSource) {
   const support::TemporaryFolder folder, exported;
