@@ -92,6 +92,10 @@ TEST(Config, WhatIsNotSupportedIsRefusedByName) {
   EXPECT_NE(config_error("\"rope_type\": \"llama3\"", "\"rope_type\": \"longrope\"")
                 .find("rope type \"longrope\" is not supported; known: default, linear, dynamic, llama3, yarn"),
             std::string::npos);
+  EXPECT_NE(config_error("\"use_cache\": true", "\"is_causal\": false").find("is_causal"), std::string::npos);
+  EXPECT_NE(config_error("\"use_cache\": true", R"("per_layer_config": {"1": {"skip": ["mlp"]}})")
+                .find("per_layer_config"),
+            std::string::npos);
   EXPECT_NE(config_error("\"mlp_bias\": false", "\"quantization_config\": {}").find("quantization_config"),
             std::string::npos);
   EXPECT_NE(config_error("\"num_key_value_heads\": 2", "\"num_key_value_heads\": 3").find("not a multiple"),

@@ -40,6 +40,8 @@ std::string semantics_problem(const Json& json, const DecoderConfig& config) {
   if (activation != "silu" && activation != "swish")
     return cat("hidden_act \"", activation, "\" is not supported; known: silu");
   if (field(json, "attention_dropout", 0.0) != 0) return "attention_dropout other than 0 is not supported";
+  if (!field(json, "is_causal", true)) return "is_causal: false is not supported";
+  if (!field(json, "per_layer_config", Json()).empty()) return "per_layer_config: layers that differ are not supported";
   return hf::rope_problem(json, config.rope);
 }
 
