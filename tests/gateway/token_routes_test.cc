@@ -182,7 +182,7 @@ TEST_F(TokenRoutesTest, WhatIsNotSupportedIsRefusedUnderTheClientsName) {
   const auto of_sglang = [this](json params) {
     return refusal(sglang({{"input_ids", {1}}, {"sampling_params", std::move(params)}}));
   };
-  EXPECT_EQ(of_sglang({{"max_new_tokens", 0}}), Refusal(400, "sampling_params.max_new_tokens"));
+  EXPECT_EQ(of_sglang({{"max_new_tokens", -1}}), Refusal(400, "sampling_params.max_new_tokens"));
   EXPECT_EQ(of_sglang({{"ebnf", "root ::= \"a\""}}), Refusal(400, "sampling_params.ebnf"));
   EXPECT_EQ(of_sglang({{"json_schema", "$$ANY$$"}}), Refusal(400, "sampling_params.json_schema"));
   EXPECT_EQ(of_sglang({{"prompt_logprobs", 1}}), Refusal(400, "sampling_params.prompt_logprobs"));
