@@ -85,6 +85,24 @@ TEST(Config, EndIdsAreTheUnionOfBothFiles) {
   EXPECT_EQ(read_config(folder.path()).value().end_ids, (std::vector<std::int32_t>{1, 7}));
 }
 
+// Fine-tunes change the tokenizer's end token alone. Its id is in either file, by the version of transformers.
+TEST(Config, TheTokenizersEndTokenIsAnEndToo) {
+  const auto ids = [](const std::string& tokenizer_config, const std::string& tokenizer) {
+    const support::TemporaryFolder folder;
+    std::filesystem::copy(testing::golden_folder("tied") + "/config.json", folder.path());
+    std::ofstream(folder.path() + "/tokenizer_config.json") << tokenizer_config;
+    if (!tokenizer.empty()) std::ofstream(folder.path() + "/tokenizer.json") << tokenizer;
+    return read_config(folder.path()).value().end_ids;
+  };
+  const std::string added = R"({"added_tokens": [{"id": 5, "content": "<s>"}, {"id": 9, "content": "<end>"}]})";
+  EXPECT_EQ(ids(R"({"eos_token": "<end>"})", added), (std::vector<std::int32_t>{1, 9}));
+  EXPECT_EQ(ids(R"({"eos_token": {"content": "<end>"}})", added), (std::vector<std::int32_t>{1, 9}));
+  const std::string decoder = R"("added_tokens_decoder": {"7": {"content": "<end>"}, "8": {"content": "<s>"}})";
+  EXPECT_EQ(ids(cat(R"({"eos_token": "<end>", )", decoder, "}"), added), (std::vector<std::int32_t>{1, 7}));
+  EXPECT_EQ(ids(R"({"eos_token": "<end>"})", ""), std::vector<std::int32_t>{1});
+  EXPECT_EQ(ids(R"({"eos_token": null})", added), std::vector<std::int32_t>{1});
+}
+
 TEST(Config, WhatIsNotSupportedIsRefusedByName) {
   EXPECT_NE(config_error("\"LlamaForCausalLM\"", "\"MambaForCausalLM\"").find("MambaForCausalLM"),
             std::string::npos);

@@ -107,19 +107,43 @@ void read_outer_fields(const Json& json, DecoderConfig& config) {
   append_end_ids(json, config.end_ids);
 }
 
-// The tokenizer's end token, by the id that its file lists for it: fine-tunes of base models change it
-// and leave the configs as they were.
-void append_tokenizer_end(const Json& json, std::vector<std::int32_t>& ids) {
-  const auto end = json.find("eos_token"), added = json.find("added_tokens_decoder");
-  if (end == json.end() || added == json.end() || !added->is_object()) return;
-  const Json text = end->is_object() ? end->value("content", Json()) : *end;
-  if (!text.is_string()) return;
-  for (const auto& [key, token] : added->items()) {
+// The text of the tokenizer's end token; null: it has none.
+Json tokenizer_end_text(const Json& json) {
+  const auto end = json.find("eos_token");
+  if (end == json.end()) return nullptr;
+  return end->is_object() ? end->value("content", Json()) : *end;
+}
+
+// tokens: each under its id.
+void append_listed_end(const Json& tokens, const Json& text, std::vector<std::int32_t>& ids) {
+  for (const auto& [key, token] : tokens.items()) {
     std::int32_t id = 0;
     const bool is_id = std::from_chars(key.data(), key.data() + key.size(), id).ec == std::errc{};
     if (is_id && token.is_object() && token.value("content", Json()) == text)
       append_end_ids(Json{{"eos_token_id", id}}, ids);
   }
+}
+
+// The tokenizer's end token, by the id that its file lists for it: fine-tunes of base models change it
+// and leave the configs as they were. transformers 5 lists ids in tokenizer.json alone.
+Result<void> append_tokenizer_end(const std::string& folder, std::vector<std::int32_t>& ids) {
+  const auto config = parse_file(folder + "/tokenizer_config.json");
+  if (!config.ok() && config.error().code != Code::not_found) return config.error();
+  const Json text = config.ok() ? tokenizer_end_text(config.value()) : Json();
+  if (!text.is_string()) return {};
+  const auto listed = config.value().find("added_tokens_decoder");
+  if (listed != config.value().end() && listed->is_object()) {
+    append_listed_end(*listed, text, ids);
+    return {};
+  }
+  const auto tokenizer = parse_file(folder + "/tokenizer.json");
+  if (!tokenizer.ok() && tokenizer.error().code != Code::not_found) return tokenizer.error();
+  const Json added = tokenizer.ok() ? tokenizer.value().value("added_tokens", Json()) : Json();
+  for (const auto& token : added) {
+    if (token.is_object() && token.value("content", Json()) == text)
+      append_end_ids(Json{{"eos_token_id", token.value("id", Json())}}, ids);
+  }
+  return {};
 }
 }  // namespace
 
@@ -139,9 +163,7 @@ Result<DecoderConfig> read_config(const std::string& folder) {
     const auto generation = parse_file(folder + "/generation_config.json");
     if (generation.ok()) append_end_ids(generation.value(), config.end_ids);
     else if (generation.error().code != Code::not_found) return generation.error();
-    const auto tokenizer = parse_file(folder + "/tokenizer_config.json");
-    if (tokenizer.ok()) append_tokenizer_end(tokenizer.value(), config.end_ids);
-    else if (tokenizer.error().code != Code::not_found) return tokenizer.error();
+    CORISCO_CHECK(append_tokenizer_end(folder, config.end_ids));
     return config;
   } catch (const nlohmann::json::exception& error) {
     return Error{Code::invalid_argument, cat(path, ": a field has the wrong type: ", error.what())};
