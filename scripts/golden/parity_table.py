@@ -33,6 +33,7 @@ ROWS = [
     ("Qwen3MoeForCausalLM", "qwen3_moe", "`norm_topk_prob`, a dense layer by `mlp_only_layers`"),
     ("Qwen3MoeForCausalLM", "qwen3_moe_sparse_step",
      "probabilities as they are, `decoder_sparse_step` 2, window of 9"),
+    ("Qwen3MoeForCausalLM", "qwen3_moe_tied", "tied head, biases of attention, no `head_dim`"),
     ("Qwen3NextForCausalLM", "qwen3_next", "experts and a dense layer, 71 tokens"),
     ("Qwen3NextForCausalLM", "qwen3_next_yarn", "experts' probabilities as they are, yarn rotation of half a head"),
     ("Qwen3_5ForCausalLM", "qwen3_5", "tied head, convolution of 3"),
