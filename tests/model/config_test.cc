@@ -81,8 +81,11 @@ TEST(Config, FieldsOfARotation) {
 TEST(Config, EndIdsAreTheUnionOfBothFiles) {
   const support::TemporaryFolder folder;
   std::filesystem::copy(testing::golden_folder("tied") + "/config.json", folder.path());
-  std::ofstream(folder.path() + "/generation_config.json") << R"({"eos_token_id": [1, 7]})";
-  EXPECT_EQ(read_config(folder.path()).value().end_ids, (std::vector<std::int32_t>{1, 7}));
+  std::ofstream(folder.path() + "/generation_config.json")
+      << R"({"eos_token_id": [1, 7], "temperature": 0.7, "top_k": null, "top_p": 0.8, "do_sample": true})";
+  const auto config = read_config(folder.path()).value();
+  EXPECT_EQ(config.end_ids, (std::vector<std::int32_t>{1, 7}));
+  EXPECT_EQ(config.unused_sampling, (std::vector<std::string>{"temperature", "top_p"}));
 }
 
 // Fine-tunes change the tokenizer's end token alone. Its id is in either file, by the version of transformers.

@@ -54,7 +54,8 @@ struct DecoderConfig {
   bool stacks_experts = false;         // all of a layer's experts in one tensor
   RopeConfig rope;
   std::string dtype = "float32";       // of the checkpoint's files
-  std::vector<std::int32_t> end_ids;   // union of config.json, generation_config.json
+  std::vector<std::int32_t> end_ids;   // union of config.json, generation_config.json, the tokenizer's
+  std::vector<std::string> unused_sampling;   // fields of generation_config.json that others draw by; nothing here does
 
   bool is_sliding(std::size_t layer) const { return layer < sliding_layers.size() && sliding_layers[layer]; }
   bool is_linear(std::size_t layer) const { return layer < linear_layers.size() && linear_layers[layer]; }

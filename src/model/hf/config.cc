@@ -107,6 +107,13 @@ void read_outer_fields(const Json& json, DecoderConfig& config) {
   append_end_ids(json, config.end_ids);
 }
 
+void read_generation(const Json& json, DecoderConfig& config) {
+  append_end_ids(json, config.end_ids);
+  for (const char* name : {"temperature", "top_k", "top_p", "min_p", "repetition_penalty"}) {
+    if (!field(json, name, Json()).is_null()) config.unused_sampling.emplace_back(name);
+  }
+}
+
 // The text of the tokenizer's end token; null: it has none.
 Json tokenizer_end_text(const Json& json) {
   const auto end = json.find("eos_token");
@@ -161,7 +168,7 @@ Result<DecoderConfig> read_config(const std::string& folder) {
     if (problem.empty()) config.max_position = std::max(config.max_position, hf::stretched_positions(config.rope));
     if (!problem.empty()) return Error{Code::invalid_argument, cat(path, ": ", problem)};
     const auto generation = parse_file(folder + "/generation_config.json");
-    if (generation.ok()) append_end_ids(generation.value(), config.end_ids);
+    if (generation.ok()) read_generation(generation.value(), config);
     else if (generation.error().code != Code::not_found) return generation.error();
     CORISCO_CHECK(append_tokenizer_end(folder, config.end_ids));
     return config;
