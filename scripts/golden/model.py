@@ -24,7 +24,8 @@ LONG_IDS = IDS + IDS[::-1] + IDS[5:] + IDS[:5]  # more than a chunk of the recur
 HYBRID = dict(head_dim=16, linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=8,
               linear_value_head_dim=6, linear_conv_kernel_dim=4,
               layer_types=["linear_attention", "full_attention", "linear_attention"], num_hidden_layers=3)
-EXPERTS = dict(num_experts=6, num_experts_per_tok=2, moe_intermediate_size=12, head_dim=10)
+ROUTED = dict(num_experts=6, num_experts_per_tok=2, moe_intermediate_size=12)
+EXPERTS = dict(ROUTED, head_dim=10)
 
 
 def rope(kind, **options):
@@ -44,6 +45,8 @@ VARIANTS = {
     "llama3": ("Llama", rope("llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
                              original_max_position_embeddings=32)),
     "yarn": ("Llama", rope("yarn", **YARN)),
+    "yarn_scales": ("Llama", rope("yarn", **YARN, mscale=1.0, mscale_all_dim=0.5, truncate=False)),
+    "dynamic": ("Llama", rope("dynamic", factor=4.0)),
     "mistral": ("Mistral", dict(sliding_window=None)),
     "mistral_window": ("Mistral", dict(sliding_window=7)),
     "qwen2": ("Qwen2", dict(tie_word_embeddings=True)),
@@ -55,6 +58,7 @@ VARIANTS = {
     "qwen3_moe": ("Qwen3Moe", dict(EXPERTS, norm_topk_prob=True, num_hidden_layers=3, mlp_only_layers=[1])),
     "qwen3_moe_sparse_step": ("Qwen3Moe", dict(EXPERTS, norm_topk_prob=False, decoder_sparse_step=2,
                                                use_sliding_window=True, sliding_window=9)),
+    "qwen3_moe_tied": ("Qwen3Moe", dict(ROUTED, tie_word_embeddings=True, attention_bias=True)),
     "qwen3_next": ("Qwen3Next", dict(HYBRID, **EXPERTS | dict(head_dim=16), norm_topk_prob=True, mlp_only_layers=[1],
                                      shared_expert_intermediate_size=14)),
     "qwen3_next_yarn": ("Qwen3Next", dict(HYBRID, **EXPERTS | dict(head_dim=16), norm_topk_prob=False,

@@ -186,9 +186,12 @@ def update(weights, optimizer, batch, current, reference, options):
     with torch.no_grad():
         before = [row_logprobs(weights, row) for row, _, _ in rows]
         anchors = [row_logprobs(reference, row) for row, _, _ in rows]
-    differences = [abs(before[i][t - 1].item() - row["sampled_logprobs"][t])
-                   for i, (row, _, _) in enumerate(rows) for t in trained(row)
-                   if row["versions"][t] == current]
+    apart = {}  # by age
+    for i, (row, _, _) in enumerate(rows):
+        for t in trained(row):
+            difference = abs(before[i][t - 1].item() - row["sampled_logprobs"][t])
+            apart.setdefault(min(current - row["versions"][t], 4), []).append(difference)
+    differences = apart.get(0)
     for _ in range(options["epochs"]):
         optimizer.zero_grad()
         for i, (row, advantage, weight) in enumerate(rows):
@@ -219,6 +222,7 @@ def update(weights, optimizer, batch, current, reference, options):
               "kl_sampled": sums["kl_sampled"] / sums["tokens"],
               "kl_reference": sums["kl_reference"] / sums["tokens"],
               "mismatch_mean": sum(differences) / len(differences), "mismatch_max": max(differences),
+              "drift_means": [sum(apart.get(age, [0])) / len(apart.get(age, [0])) for age in range(1, 5)],
               "grad_norm": grad_norm}
     return report, gradients
 

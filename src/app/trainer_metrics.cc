@@ -18,6 +18,9 @@ void record_metrics(const UpdateReport& report, metrics::Registry& metrics) {
   metrics.gauge("corisco_trainer_kl_reference").set(report.kl_reference);
   metrics.gauge("corisco_trainer_mismatch_mean").set(report.mismatch_mean);
   metrics.gauge("corisco_trainer_mismatch_max").set(report.mismatch_max);
+  constexpr const char* kAges[kDriftAges] = {"1", "2", "3", "older"};
+  for (std::size_t i = 0; i < kDriftAges; ++i)
+    metrics.gauge("corisco_trainer_drift_mean", {kAges[i]}).set(report.drift_means[i]);
   metrics.gauge("corisco_trainer_rerouted_share").set(report.rerouted_share);
   metrics.gauge("corisco_trainer_policy_age_mean").set(report.policy_age_mean);
   metrics.gauge("corisco_samples_undelivered_share").set(report.undelivered_share);

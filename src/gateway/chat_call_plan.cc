@@ -13,7 +13,7 @@ constexpr std::size_t kPromptLogprobsMax = 1U << 18;   // of one reply: some 20 
 std::optional<ApiError> too_many_logprobs(const ChatRequest& request, std::size_t prompt_tokens) {
   const auto count = request.num_prompt_logprobs(prompt_tokens);
   if (count <= kPromptLogprobsMax) return std::nullopt;
-  const char* asked_by = request.prompt_logprobs ? "prompt_logprobs" : "logprobs";
+  const char* asked_by = request.prompt_logprobs ? request.prompt_logprobs_name : "logprobs";
   return invalid_request(cat("'", asked_by, "' would give ", count, " log-probabilities of the prompt, and a reply ",
                              "has at most ", kPromptLogprobsMax, ": ask for fewer alternatives, or of a shorter ",
                              "prompt"),

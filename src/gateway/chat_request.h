@@ -60,6 +60,8 @@ struct ChatRequest {
   bool returns_logprobs = false;
   std::uint32_t top_logprobs = 0;
   std::optional<std::uint32_t> prompt_logprobs;   // alternatives of each prompt token; none: not asked for
+  const char* prompt_logprobs_name = "prompt_logprobs";   // the field that asked for them
+  std::uint32_t prompt_logprobs_from = 0;   // of tokens before this one they are not shown (SGLang)
   bool echoes_prompt = false;            // a completion's texts begin with the prompt's, its logprobs too
   bool echoes_logprobs() const { return echoes_prompt && returns_logprobs; }
   // What the generator is asked for in both places: alternatives of each prompt token.
@@ -75,7 +77,7 @@ struct ChatRequest {
   }
   std::uint32_t num_choices = 1;
   std::optional<std::uint32_t> max_tokens;
-  bool samples_nothing() const { return max_tokens == 0U; }   // its reply is the prompt's echo
+  bool samples_nothing() const { return max_tokens == 0U; }   // its reply is the prompt's echo, or its scores
   std::vector<std::string> stop_strings;
   std::vector<TokenId> stop_ids;
   ClientSampling sampling;

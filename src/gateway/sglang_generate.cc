@@ -19,25 +19,22 @@ constexpr const char* kStreamDone = "data: [DONE]\n\n";
 // events together are so many times longer than the reply at most, and not its square.
 constexpr std::size_t kGrowthParts = 32;
 
-bool is_minus_one(const Json& value) { return value == -1; }
-
 // Each would change the result, and is not supported.
 constexpr std::array kUnsupported = {
     Unsupported{"input_embeds", is_empty_or_false},          Unsupported{"image_data", is_empty_or_false},
     Unsupported{"video_data", is_empty_or_false},            Unsupported{"audio_data", is_empty_or_false},
-    Unsupported{"logprob_start_len", is_minus_one},          Unsupported{"token_ids_logprob", is_empty_or_false},
-    Unsupported{"return_hidden_states", is_empty_or_false},  Unsupported{"return_routed_experts", is_empty_or_false},
-    Unsupported{"lora_path", is_empty_or_false},             Unsupported{"session_params", is_empty_or_false},
-    Unsupported{"custom_logit_processor", is_empty_or_false},
+    Unsupported{"token_ids_logprob", is_empty_or_false},     Unsupported{"return_hidden_states", is_empty_or_false},
+    Unsupported{"return_routed_experts", is_empty_or_false}, Unsupported{"lora_path", is_empty_or_false},
+    Unsupported{"session_params", is_empty_or_false},        Unsupported{"custom_logit_processor", is_empty_or_false},
 };
 constexpr std::array kUnsupportedParams = {
-    Unsupported{"json_schema", is_empty_or_false},  Unsupported{"regex", is_empty_or_false},
-    Unsupported{"ebnf", is_empty_or_false},         Unsupported{"structural_tag", is_empty_or_false},
-    Unsupported{"stop_regex", is_empty_or_false},   Unsupported{"no_stop_trim", is_empty_or_false},
+    Unsupported{"ebnf", is_empty_or_false},        Unsupported{"structural_tag", is_empty_or_false},
+    Unsupported{"stop_regex", is_empty_or_false},  Unsupported{"no_stop_trim", is_empty_or_false},
     Unsupported{"prompt_logprobs", is_empty_or_false},
 };
-constexpr std::array<Renamed, 3> kRenamed = {
-    Renamed{"max_new_tokens", "max_tokens"}, Renamed{"min_new_tokens", "min_tokens"}, Renamed{"sampling_seed", "seed"}};
+constexpr std::array<Renamed, 5> kRenamed = {
+    Renamed{"max_new_tokens", "max_tokens"}, Renamed{"min_new_tokens", "min_tokens"}, Renamed{"sampling_seed", "seed"},
+    Renamed{"json_schema", "guided_json"},   Renamed{"regex", "guided_regex"}};
 
 void read_prompt(JsonFields& fields, ChatRequest& request) {
   const auto* text = fields.find("text");
@@ -67,10 +64,20 @@ void refuse_unsupported_params(JsonFields& fields) {
                 "unsupported_parameter");
 }
 
+// logprob_start_len: from which of the prompt's tokens on; -1: of the reply's alone. A stream begins before they are
+// known.
 void read_logprobs(JsonFields& fields, ChatRequest& request) {
   request.returns_logprobs = fields.flag("return_logprob", false);
   const auto tops = fields.integer("top_logprobs_num", 0, 20).value_or(0);
-  if (request.returns_logprobs) request.top_logprobs = static_cast<std::uint32_t>(tops);
+  const auto start = fields.integer("logprob_start_len", -1, 0x7fffffff).value_or(-1);
+  if (!request.returns_logprobs) return;
+  request.top_logprobs = static_cast<std::uint32_t>(tops);
+  if (start < 0) return;
+  request.prompt_logprobs = request.top_logprobs;
+  request.prompt_logprobs_from = static_cast<std::uint32_t>(start);
+  request.prompt_logprobs_name = "logprob_start_len";
+  if (request.is_stream)
+    fields.refuse("logprob_start_len", "is not available in a stream; ask without 'stream'", "unsupported_parameter");
 }
 
 Json finish_reason(const ChoiceStream& ended) {
@@ -87,7 +94,8 @@ class SglangGenerateReply final : public ChatReply {
  public:
   SglangGenerateReply(ReplyOrigin origin, const ChatRequest& request)
       : id_(request.own_id.empty() ? origin.request_id : request.own_id), tokenizer_(std::move(origin.tokenizer)),
-        returns_logprobs_(request.returns_logprobs), top_logprobs_(request.top_logprobs),
+        returns_logprobs_(request.returns_logprobs), scores_prompt_(request.prompt_logprobs.has_value()),
+        top_logprobs_(request.top_logprobs), scored_from_(request.prompt_logprobs_from),
         choices_(request.num_choices) {}
 
   std::string opening(std::uint32_t, const std::vector<TokenId>& prompt_ids) override {
@@ -114,8 +122,10 @@ class SglangGenerateReply final : public ChatReply {
   Json logprob_of(TokenId id, float logprob) const {
     return Json::array({std::max<double>(logprob, kLogprobMin), id, tokenizer_->decode(std::span(&id, 1), true)});
   }
+  Json best_of(const std::vector<TopLogprob>& alternatives) const;
   void add_logprobs(Json& meta, const std::vector<SampledToken>& tokens,
                     const std::vector<std::vector<TopLogprob>>& tops) const;
+  void add_prompt(Json& meta, const std::vector<TokenId>& prompt_ids, const std::vector<PromptLogprob>& scored) const;
   Json shown(const std::string& text, const std::vector<SampledToken>& tokens,
              const std::vector<std::vector<TopLogprob>>& tops) const;
   Json shown_of(const ChoiceStream& ended) const;
@@ -126,11 +136,18 @@ class SglangGenerateReply final : public ChatReply {
 
   const std::string id_;
   const std::shared_ptr<const text::Tokenizer> tokenizer_;
-  const bool returns_logprobs_;
-  const std::uint32_t top_logprobs_;
+  const bool returns_logprobs_, scores_prompt_;
+  const std::uint32_t top_logprobs_, scored_from_;
   std::size_t num_prompt_tokens_ = 0;
   std::vector<Grown> choices_;
 };
+
+Json SglangGenerateReply::best_of(const std::vector<TopLogprob>& alternatives) const {
+  Json best = Json::array();
+  for (std::size_t k = 0; k < alternatives.size() && k < top_logprobs_; ++k)
+    best.push_back(logprob_of(alternatives[k].id, alternatives[k].logprob));
+  return best;
+}
 
 void SglangGenerateReply::add_logprobs(Json& meta, const std::vector<SampledToken>& tokens,
                                        const std::vector<std::vector<TopLogprob>>& tops) const {
@@ -139,11 +156,21 @@ void SglangGenerateReply::add_logprobs(Json& meta, const std::vector<SampledToke
   for (const auto& token : tokens) meta["output_token_logprobs"].push_back(logprob_of(token.id, token.sampled_logprob));
   if (top_logprobs_ == 0) return;
   meta["output_top_logprobs"] = Json::array();
-  for (const auto& alternatives : tops) {
-    Json best = Json::array();
-    for (std::size_t k = 0; k < alternatives.size() && k < top_logprobs_; ++k)
-      best.push_back(logprob_of(alternatives[k].id, alternatives[k].logprob));
-    meta["output_top_logprobs"].push_back(std::move(best));
+  for (const auto& alternatives : tops) meta["output_top_logprobs"].push_back(best_of(alternatives));
+}
+
+// Of each token after those before it, from one on, which itself has none. scored: of all but the prompt's first;
+// empty of a reply that the gateway made itself.
+void SglangGenerateReply::add_prompt(Json& meta, const std::vector<TokenId>& prompt_ids,
+                                     const std::vector<PromptLogprob>& scored) const {
+  if (top_logprobs_ > 0) meta["input_top_logprobs"] = Json::array();
+  if (scored.size() + 1 != prompt_ids.size()) return;
+  for (std::size_t i = scored_from_; i < prompt_ids.size(); ++i) {
+    const bool is_first = i == scored_from_;
+    auto entry = logprob_of(prompt_ids[i], is_first ? 0.0F : scored[i - 1].logprob);
+    if (is_first) entry[0] = nullptr;
+    meta["input_token_logprobs"].push_back(std::move(entry));
+    if (top_logprobs_ > 0) meta["input_top_logprobs"].push_back(is_first ? Json() : best_of(scored[i - 1].top));
   }
 }
 
@@ -178,10 +205,12 @@ std::string SglangGenerateReply::piece(std::uint32_t choice, const ChoicePiece& 
 std::string SglangGenerateReply::whole(const std::vector<ChoiceStream>& choices,
                                        const std::vector<TokenId>& prompt_ids) {
   num_prompt_tokens_ = prompt_ids.size();
-  if (choices.size() == 1) return json_text(shown_of(choices.front()));
   Json list = Json::array();
-  for (const auto& choice : choices) list.push_back(shown_of(choice));
-  return json_text(list);
+  for (const auto& choice : choices) {
+    list.push_back(shown_of(choice));
+    if (scores_prompt_) add_prompt(list.back()["meta_info"], prompt_ids, choices.front().prompt_logprobs());
+  }
+  return json_text(list.size() == 1 ? list.front() : list);
 }
 }  // namespace
 
@@ -195,7 +224,7 @@ OrApiError<ChatRequest> parse_sglang_generate(const RequestBody& body, const Cha
   read_prompt(fields, request);
   refuse_unsupported(fields, kUnsupported);
   refuse_unsupported_params(fields);
-  read_sampling_params(fields, kRenamed, limits, request);
+  read_sampling_params(fields, kRenamed, 0, limits, request);
   read_logprobs(fields, request);
   if (fields.problem()) return *fields.problem();
   const Json content = request.prompt_text ? Json(*request.prompt_text) : Json(request.prompt_ids);

@@ -64,15 +64,16 @@ void read_own_id(JsonFields& fields, const char* name, ChatRequest& request) {
   if (request.own_id.size() > kIdBytesMax) fields.refuse(name, "is too long");
 }
 
-void read_sampling_params(JsonFields& fields, std::span<const Renamed> renamed, const ChatLimits& limits,
-                          ChatRequest& request) {
+void read_sampling_params(JsonFields& fields, std::span<const Renamed> renamed, std::uint32_t max_tokens_min,
+                          const ChatLimits& limits, ChatRequest& request) {
   const auto whole = in_one_object(fields, renamed);
   JsonFields params(whole);
   refuse_unsupported_output(params);
   refuse_unsupported(params, kUnsupported);
-  if (const auto max = params.integer("max_tokens", 1, 0x7fffffff))
+  if (const auto max = params.integer("max_tokens", max_tokens_min, 0x7fffffff))
     request.max_tokens = static_cast<std::uint32_t>(*max);
   read_openai_output(params, limits, request);
+  if (!request.form.field.empty()) request.form.field = place_of(request.form.field, renamed);
   if (!params.problem()) return;
   const auto& problem = *params.problem();
   const auto name = place_of(problem.param, renamed);

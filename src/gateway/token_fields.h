@@ -16,8 +16,10 @@ using Renamed = std::pair<const char*, const char*>;
 void read_prompt_ids(JsonFields& fields, const char* name, ChatRequest& request);
 // request_id and the like: echoed.
 void read_own_id(JsonFields& fields, const char* name, ChatRequest& request);
-// sampling_params, stream and stream_options, as the plain completions read them (openai_fields.h).
-// renamed: what is called otherwise than in vLLM. Errors name a field as the client did.
-void read_sampling_params(JsonFields& fields, std::span<const Renamed> renamed, const ChatLimits& limits,
-                          ChatRequest& request);
+// sampling_params, with the reply's form among them, stream and stream_options, as the plain completions read them
+// (openai_fields.h).
+// renamed: what is called otherwise than in vLLM. Errors name a field as the client did. max_tokens_min: 0 where a
+// request may ask for the prompt's log-probabilities alone.
+void read_sampling_params(JsonFields& fields, std::span<const Renamed> renamed, std::uint32_t max_tokens_min,
+                          const ChatLimits& limits, ChatRequest& request);
 }  // namespace corisco::gateway

@@ -126,7 +126,7 @@ OrApiError<ChatRequest> parse_vllm_generate(const RequestBody& body, const ChatL
   read_own_id(fields, "request_id", request);
   read_prompt_ids(fields, "token_ids", request);
   refuse_unsupported(fields, kUnsupported);
-  read_sampling_params(fields, {}, limits, request);
+  read_sampling_params(fields, {}, 1, limits, request);
   read_logprobs(fields, request);
   if (fields.problem()) return *fields.problem();
   request.sent_messages_json = json_text(Json::array({{{"role", "user"}, {"content", request.prompt_ids}}}));

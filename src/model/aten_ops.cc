@@ -189,12 +189,11 @@ class AtenOps final : public Ops {
   }
 
  private:
-  // x over its last dimension.
+  // x over its last dimension. Rounded before the weight, or after it where weights are stored less 1.
   at::Tensor normalised(const at::Tensor& x, const at::Tensor& weight) const {
     const at::Tensor wide = x.to(at::kFloat);
-    const at::Tensor scale = at::rsqrt(wide.pow(2).mean(-1, /*keepdim=*/true) + options_.norm_epsilon);
-    const at::Tensor normal = (wide * scale).to(x.scalar_type());
-    if (options_.norm_offset == 0) return weight * normal;
+    const at::Tensor normal = wide * at::rsqrt(wide.pow(2).mean(-1, /*keepdim=*/true) + options_.norm_epsilon);
+    if (options_.norm_offset == 0) return weight * normal.to(x.scalar_type());
     return ((weight.to(at::kFloat) + options_.norm_offset) * normal).to(x.scalar_type());
   }
   static void prepare(AtenPass& pass, std::int64_t rows, const at::Device& device) {

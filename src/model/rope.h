@@ -12,7 +12,8 @@ struct RopeFrequencies {
   float scale = 1;
 };
 // default: theta^(-2i/d) (Su et al. 2021); linear: divided by factor; llama3: Llama 3.1's blend by
-// wavelength; yarn: Peng et al. 2023, "by parts" with its attention factor.
+// wavelength; yarn: Peng et al. 2023, "by parts" with its attention factor. dynamic changes only past
+// max_position_embeddings, where no sequence goes: up to there it is the default.
 RopeFrequencies rope_frequencies(const RopeConfig& rope, std::int64_t head_dim);
 
 // Cosines and sines of a pass's positions, computed once and used by every layer.

@@ -3,11 +3,18 @@
 #include <ATen/core/grad_mode.h>
 
 #include "corisco/base/clock.h"
+#include "corisco/base/log.h"
+#include "corisco/base/strings.h"
 #include "corisco/model/decoder.h"
 
 namespace corisco::model {
 Result<std::shared_ptr<Decoder>> load_decoder(const config::Model& options, bool deterministic) {
   CORISCO_TRY(auto decoder, Decoder::load(options.path, options, deterministic));
+  const auto& unused = decoder->config().unused_sampling;
+  if (!unused.empty()) {
+    log::info(cat("the model's generation_config.json has ", join(unused, ", "),
+                  ": not used here, where sampling is the config's or a request's"));
+  }
   return std::shared_ptr<Decoder>(std::move(decoder));
 }
 

@@ -57,7 +57,8 @@ std::vector<at::Tensor> linear_weights(const DecoderWeights& weights);
 // Fills the weights from the folder's safetensors. Every missing, unexpected or misshapen tensor is
 // listed in one error; nothing is filled then.
 Result<void> load_weights(const std::string& folder, const DecoderConfig& config, DecoderWeights& weights);
-// How the folder's files name their tensors: config.tensor_prefix and stacks_experts.
+// What the folder's files say by their tensors and not by config.json: config.tensor_prefix and stacks_experts, and a
+// head of its own where the config would tie it to the embedding.
 Result<void> read_naming(const std::string& folder, DecoderConfig& config);
 // normal(0, 0.02), norms 1 in effect, biases 0, by seed: the same on every machine.
 void randomise_weights(const DecoderConfig& config, DecoderWeights& weights, std::uint64_t seed);

@@ -19,8 +19,13 @@ void Tally::add(const TrainedToken& token, double logprob, const TokenLoss& loss
 }
 
 void Tally::add_mismatch(const TrainedToken& token, double logprob) {
-  if (token.age > 0) return;
   const double difference = std::abs(logprob - token.sampled_logprob);
+  if (token.age > 0) {
+    Drift& drift = drift_[std::min<std::uint64_t>(token.age, kDriftAges) - 1];
+    ++drift.num_tokens;
+    drift.sum += difference;
+    return;
+  }
   ++num_compared_;
   mismatch_ += difference;
   mismatch_max_ = std::max(mismatch_max_, difference);
@@ -32,6 +37,7 @@ void Tally::fill(UpdateReport& report) const {
   report.kl_reference = mean(kl_reference_, num_tokens_);
   report.mismatch_mean = mean(mismatch_, num_compared_);
   report.mismatch_max = mismatch_max_;
+  for (std::size_t i = 0; i < kDriftAges; ++i) report.drift_means[i] = mean(drift_[i].sum, drift_[i].num_tokens);
   report.loss = loss_;
 }
 }  // namespace corisco::trainer

@@ -29,6 +29,16 @@ OptimizerOptions optimizer_options(const config::Trainer& options) {
           .grad_norm_max = options.grad_norm_max};
 }
 
+// Above all rounding, in bfloat16 too: what sampled is another policy than what is trained.
+constexpr double kMismatchMeanMax = 0.05;
+
+void warn_of_mismatch(const UpdateReport& report) {
+  if (report.mismatch_mean <= kMismatchMeanMax) return;
+  log::warn(cat("log-probabilities of the trainer and the engine differ by ", report.mismatch_mean,
+                " on average under the same weights, which is above ", kMismatchMeanMax,
+                ": the update's ratios are not those of its policy"));
+}
+
 class DeviceTrainer final : public Trainer {
  public:
   DeviceTrainer(model::Decoder& decoder, const config::Trainer& options, std::uint32_t num_updates)
@@ -174,6 +184,7 @@ UpdateReport DeviceTrainer::publish() {
                  cat("publish before the update's end, at version ", version_));
   UpdateReport report = update_->assembly.report;
   update_->tally.fill(report);
+  warn_of_mismatch(report);
   report.loss /= options_.epochs;
   if (update_->num_replayed_experts > 0)
     report.rerouted_share =

@@ -72,6 +72,38 @@ TEST_F(PromptLogprobsTest, OfTokenIdsWithoutTexts) {
   EXPECT_EQ(reply["prompt_logprobs"], json({nullptr, {{"98", entry(-1.5, 2, nullptr)}}}));
 }
 
+// SGLang's shape: the first token that is asked for has none, the others their own, its id and its text.
+TEST_F(PromptLogprobsTest, OfSglangsPromptFromAToken) {
+  start();
+  const auto sglang = [this](json more) {
+    json body = {{"text", "abc"}, {"return_logprob", true}};
+    body.update(more);
+    return ask(post("/generate", json_text(body)));
+  };
+  auto meta = parse_json(sglang({{"logprob_start_len", 0}}).body)["meta_info"];
+  EXPECT_EQ(meta["input_token_logprobs"], json({{nullptr, 'a', "a"}, {-1.5, 'b', "b"}, {-1.5, 'c', "c"}}));
+  EXPECT_FALSE(meta.contains("input_top_logprobs"));
+  EXPECT_FALSE(meta["output_token_logprobs"].empty());
+  meta = parse_json(sglang({{"logprob_start_len", 1}, {"top_logprobs_num", 1}}).body)["meta_info"];
+  EXPECT_EQ(meta["input_token_logprobs"], json({{nullptr, 'b', "b"}, {-1.5, 'c', "c"}}));
+  EXPECT_EQ(meta["input_top_logprobs"], json::array({nullptr, json::array({{-0.5, 'y', "y"}})}));
+  for (const int none : {3, -1}) {
+    const auto reply = sglang({{"logprob_start_len", none}});
+    ASSERT_EQ(reply.status, 200) << reply.body;
+    EXPECT_TRUE(parse_json(reply.body)["meta_info"]["input_token_logprobs"].empty()) << none;
+  }
+  EXPECT_FALSE(requests().back().prompt_logprobs);
+  // A prompt that is only scored leaves nothing behind.
+  const auto num_calls = on_io([this] { return sink.calls.size(); });
+  const auto body = parse_json(sglang({{"logprob_start_len", 0}, {"sampling_params", {{"max_new_tokens", 0}}}}).body);
+  EXPECT_EQ(body["output_ids"], json::array());
+  EXPECT_EQ(body["meta_info"]["finish_reason"]["type"], "length");
+  EXPECT_EQ(body["meta_info"]["input_token_logprobs"].size(), 3U);
+  EXPECT_EQ(on_io([this] { return sink.calls.size(); }), num_calls);
+  EXPECT_EQ(refusal(sglang({{"logprob_start_len", 0}, {"stream", true}})), Refusal(400, "logprob_start_len"));
+  EXPECT_EQ(refusal(sglang({{"logprob_start_len", -2}})), Refusal(400, "logprob_start_len"));
+}
+
 TEST_F(PromptLogprobsTest, WhoDoesNotAskGetsNone) {
   start();
   EXPECT_FALSE(parse_json(chat(hi({{"prompt_logprobs", nullptr}})).body).contains("prompt_logprobs"));

@@ -1,6 +1,8 @@
 // Token ids in, token ids out, in vLLM's and in SGLang's shapes.
 #include "corisco/base/json.h"
 #include "gateway/server_fixture.h"
+#include "gateway/sglang_generate.h"
+#include "gateway/vllm_generate.h"
 
 namespace corisco::gateway::fakes {
 namespace {
@@ -140,6 +142,29 @@ TEST_F(TokenRoutesTest, TheyBelongToRolloutsAsOtherCallsDo) {
   EXPECT_EQ(calls[1].turn, 1U);
 }
 
+// The fields' places are what an error about the grammar itself names.
+TEST(TokenRoutes, SayWhatTheReplyMustBe) {
+  using Kind = ReplyForm::Kind;
+  const auto form = [](auto parse, const char* ids, const json& params) {
+    const json body = {{ids, {1}}, {"sampling_params", params}};
+    auto parsed = parse(RequestBody(json_text(body)), ChatLimits{});
+    const auto* error = std::get_if<ApiError>(&parsed);
+    EXPECT_EQ(error, nullptr) << (error ? error->message : "");
+    return error ? ReplyForm{} : std::get<ChatRequest>(parsed).form;
+  };
+  const auto regex = form(parse_sglang_generate, "input_ids", {{"regex", "a+"}, {"json_schema", nullptr}});
+  EXPECT_EQ(regex.kind, Kind::regex);
+  EXPECT_EQ(regex.text, "a+");
+  EXPECT_EQ(regex.field, "sampling_params.regex");
+  const auto schema = form(parse_sglang_generate, "input_ids", {{"json_schema", R"({"type":"null"})"}});
+  EXPECT_EQ(schema.kind, Kind::json_schema);
+  EXPECT_EQ(schema.text, R"({"type":"null"})");
+  EXPECT_EQ(schema.field, "sampling_params.json_schema");
+  const auto vllm = form(parse_vllm_generate, "token_ids", {{"structured_outputs", {{"regex", "b+"}}}});
+  EXPECT_EQ(vllm.text, "b+");
+  EXPECT_EQ(vllm.field, "sampling_params.structured_outputs.regex");
+}
+
 TEST_F(TokenRoutesTest, WhatIsNotSupportedIsRefusedUnderTheClientsName) {
   start();
   using Refusal = std::pair<int, std::string>;
@@ -157,8 +182,9 @@ TEST_F(TokenRoutesTest, WhatIsNotSupportedIsRefusedUnderTheClientsName) {
   const auto of_sglang = [this](json params) {
     return refusal(sglang({{"input_ids", {1}}, {"sampling_params", std::move(params)}}));
   };
-  EXPECT_EQ(of_sglang({{"max_new_tokens", 0}}), Refusal(400, "sampling_params.max_new_tokens"));
-  EXPECT_EQ(of_sglang({{"regex", "a+"}}), Refusal(400, "sampling_params.regex"));
+  EXPECT_EQ(of_sglang({{"max_new_tokens", -1}}), Refusal(400, "sampling_params.max_new_tokens"));
+  EXPECT_EQ(of_sglang({{"ebnf", "root ::= \"a\""}}), Refusal(400, "sampling_params.ebnf"));
+  EXPECT_EQ(of_sglang({{"json_schema", "$$ANY$$"}}), Refusal(400, "sampling_params.json_schema"));
   EXPECT_EQ(of_sglang({{"prompt_logprobs", 1}}), Refusal(400, "sampling_params.prompt_logprobs"));
   EXPECT_EQ(refusal(sglang({{"text", "a"}, {"input_ids", {1}}})), Refusal(400, "input_ids"));
   EXPECT_EQ(refusal(sglang({{"input_ids", {{1}, {2}}}})), Refusal(400, "input_ids"));

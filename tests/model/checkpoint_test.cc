@@ -1,6 +1,7 @@
 // Folders that are whole, and every way in which one is not.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -116,6 +117,36 @@ TEST(Load, AllProblemsInOneError) {
       << message;
 }
 
+// The files may hold a tied head too. One that is not the embedding is a head of its own, whatever the config says.
+TEST(Load, AHeadThatIsNotTheEmbeddingIsNotTied) {
+  const support::TemporaryFolder folder, exported;
+  copy_variant("tied", folder.path());
+  const auto checkpoint = hf::open_checkpoint(testing::golden_folder("tied")).value();
+  auto head = *std::ranges::find(checkpoint.tensors, "model.embed_tokens.weight", &hf::StoredTensor::name);
+  head.name = "lm_head.weight";
+  const auto with_head = [&] {
+    auto tensors = checkpoint.tensors;
+    tensors.push_back(head);
+    EXPECT_TRUE(hf::write(folder.path() + "/model.safetensors", tensors).ok());
+    return load(folder.path()).value();
+  };
+  const auto tied = with_head();
+  EXPECT_TRUE(tied->config().tie_embeddings);
+  std::vector<std::byte> bytes(head.data, head.data + head.bytes);
+  bytes[1] ^= std::byte{0x80};             // the first number's sign
+  head.data = bytes.data();
+  const auto apart = with_head();
+  EXPECT_FALSE(apart->config().tie_embeddings);
+  EXPECT_EQ(apart->parameters().size(), tied->parameters().size() + 1);
+  const auto input = testing::one_sequence({5, 17, 80, 3, 41});
+  const at::Tensor hidden = tied->hidden(input), logits = tied->logits(hidden), own = apart->logits(hidden);
+  EXPECT_TRUE(apart->hidden(input).equal(hidden));
+  EXPECT_FALSE(own.select(1, 0).equal(logits.select(1, 0)));
+  EXPECT_TRUE(own.narrow(1, 1, 95).equal(logits.narrow(1, 1, 95)));
+  ASSERT_TRUE(export_hugging_face(*apart, folder.path(), exported.path()).ok());
+  EXPECT_FALSE(load(exported.path()).value()->config().tie_embeddings);
+}
+
 TEST(Load, AFolderWithoutAModelSaysWhatIsMissing) {
   const support::TemporaryFolder folder;
   const auto decoder = load(folder.path());
@@ -226,6 +257,22 @@ TEST(Export, ComesBackWithNamesValuesAndType) {
         EXPECT_TRUE(before[i].tensor.equal(after[i].tensor)) << before[i].name;
       }
     }
+  }
+}
+
+// What else loads the folder: of a processor older folders have the first file, newer ones the second.
+TEST(Export, TakesItsSourcesCompanions) {
+  const support::TemporaryFolder folder, exported;
+  copy_variant("qwen2", folder.path());
+  for (const char* name : {"preprocessor_config.json", "processor_config.json", "chat_template.jinja"}) {
+    ASSERT_TRUE(files::write_atomically(folder.path() + "/" + name, name).ok());
+  }
+  const auto decoder = load(folder.path());
+  ASSERT_TRUE(decoder.ok()) << decoder.error().message;
+  ASSERT_TRUE(export_hugging_face(*decoder.value(), folder.path(), exported.path()).ok());
+  for (const char* name : {"preprocessor_config.json", "processor_config.json", "chat_template.jinja"}) {
+    const auto copied = files::read(exported.path() + "/" + name);
+    EXPECT_TRUE(copied.ok() && copied.value() == name) << name;
   }
 }
 

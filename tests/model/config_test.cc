@@ -41,23 +41,82 @@ TEST(Config, FieldsOfALlama3File) {
   EXPECT_EQ(config.end_ids, std::vector<std::int32_t>{1});
 }
 
+// Of both forms at once transformers takes rope_scaling and may lose the other's base: they must agree.
+TEST(Config, FieldsOfARotation) {
+  const std::string before = "\"rope_parameters\": {\n  \"beta_fast\": 4.0,";
+  const auto older = changed_config("yarn", before, R"("rope_theta": 500.0, "rope_scaling": {"beta_fast": 4.0,)");
+  EXPECT_EQ(older.value().rope.theta, 100);  // within the object it counts first
+  const auto top = changed_config("yarn", "\"use_cache\": true", "\"original_max_position_embeddings\": 64");
+  EXPECT_EQ(top.value().rope.original_max_position, 64);  // beside the object it counts first
+  const auto more = changed_config("yarn", "\"factor\": 4.0",
+                                   R"("factor": null, "mscale": 1.0, "mscale_all_dim": 0.5, "truncate": false)");
+  EXPECT_EQ(more.value().rope.factor, 4);  // 128 / 32
+  EXPECT_EQ(more.value().rope.mscale, 1);
+  EXPECT_EQ(more.value().rope.mscale_all_dim, 0.5);
+  EXPECT_FALSE(more.value().rope.truncates);
+  EXPECT_EQ(changed_config("linear", "\"linear\"", "\"dynamic\"").value().rope.type, "dynamic");
+  EXPECT_EQ(changed_config("linear", "\"linear\"", "\"dynamic\"").value().max_position, 128);
+  // As Qwen's model cards add one: the length of the file stays that of before.
+  const std::string plain = "\"rope_parameters\": {\n  \"rope_theta\": 10000.0,\n  \"rope_type\": \"default\"";
+  const auto card = changed_config("qwen3", plain,
+                                   R"("rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0,
+                                      "original_max_position_embeddings": 100)");
+  EXPECT_EQ(card.value().rope.theta, 1e6);
+  EXPECT_EQ(card.value().max_position, 400);
+
+  const auto error = [](const std::string& variant, const std::string& from, const std::string& to) {
+    return config_error(from, to, variant);
+  };
+  const std::string scaling = R"("rope_scaling": {"rope_type": "yarn", "factor": 4.0})";
+  EXPECT_NE(error("qwen3", "\"use_cache\": true", scaling).find("rope_scaling and rope_parameters do not say the same"),
+            std::string::npos);
+  EXPECT_EQ(error("qwen3", "\"use_cache\": true", R"("rope_scaling": {"type": "default", "rope_theta": 10000.0})"), "");
+  EXPECT_NE(error("qwen3", "\"rope_type\": \"default\"", "\"full_attention\": {\"rope_type\": \"default\"}")
+                .find("for each type of layer"),
+            std::string::npos);
+  EXPECT_NE(error("linear", "\"factor\": 4.0", "\"factors\": 4.0").find("rope field factor is 0"), std::string::npos);
+  EXPECT_NE(error("llama3", "\"low_freq_factor\"", "\"low\"").find("low_freq_factor"), std::string::npos);
+}
+
 TEST(Config, EndIdsAreTheUnionOfBothFiles) {
   const support::TemporaryFolder folder;
   std::filesystem::copy(testing::golden_folder("tied") + "/config.json", folder.path());
-  std::ofstream(folder.path() + "/generation_config.json") << R"({"eos_token_id": [1, 7]})";
-  EXPECT_EQ(read_config(folder.path()).value().end_ids, (std::vector<std::int32_t>{1, 7}));
+  std::ofstream(folder.path() + "/generation_config.json")
+      << R"({"eos_token_id": [1, 7], "temperature": 0.7, "top_k": null, "top_p": 0.8, "do_sample": true})";
+  const auto config = read_config(folder.path()).value();
+  EXPECT_EQ(config.end_ids, (std::vector<std::int32_t>{1, 7}));
+  EXPECT_EQ(config.unused_sampling, (std::vector<std::string>{"temperature", "top_p"}));
+}
+
+// Fine-tunes change the tokenizer's end token alone. Its id is in either file, by the version of transformers.
+TEST(Config, TheTokenizersEndTokenIsAnEndToo) {
+  const auto ids = [](const std::string& tokenizer_config, const std::string& tokenizer) {
+    const support::TemporaryFolder folder;
+    std::filesystem::copy(testing::golden_folder("tied") + "/config.json", folder.path());
+    std::ofstream(folder.path() + "/tokenizer_config.json") << tokenizer_config;
+    if (!tokenizer.empty()) std::ofstream(folder.path() + "/tokenizer.json") << tokenizer;
+    return read_config(folder.path()).value().end_ids;
+  };
+  const std::string added = R"({"added_tokens": [{"id": 5, "content": "<s>"}, {"id": 9, "content": "<end>"}]})";
+  EXPECT_EQ(ids(R"({"eos_token": "<end>"})", added), (std::vector<std::int32_t>{1, 9}));
+  EXPECT_EQ(ids(R"({"eos_token": {"content": "<end>"}})", added), (std::vector<std::int32_t>{1, 9}));
+  const std::string decoder = R"("added_tokens_decoder": {"7": {"content": "<end>"}, "8": {"content": "<s>"}})";
+  EXPECT_EQ(ids(cat(R"({"eos_token": "<end>", )", decoder, "}"), added), (std::vector<std::int32_t>{1, 7}));
+  EXPECT_EQ(ids(R"({"eos_token": "<end>"})", ""), std::vector<std::int32_t>{1});
+  EXPECT_EQ(ids(R"({"eos_token": null})", added), std::vector<std::int32_t>{1});
 }
 
 TEST(Config, WhatIsNotSupportedIsRefusedByName) {
   EXPECT_NE(config_error("\"LlamaForCausalLM\"", "\"MambaForCausalLM\"").find("MambaForCausalLM"),
             std::string::npos);
   EXPECT_NE(config_error("\"silu\"", "\"gelu\"").find("hidden_act \"gelu\""), std::string::npos);
-  for (const char* type : {"dynamic", "longrope"}) {
-    EXPECT_NE(config_error("\"rope_type\": \"llama3\"", cat("\"rope_type\": \"", type, "\""))
-                  .find(cat("rope type \"", type, "\" is not supported")),
-              std::string::npos)
-        << type;
-  }
+  EXPECT_NE(config_error("\"rope_type\": \"llama3\"", "\"rope_type\": \"longrope\"")
+                .find("rope type \"longrope\" is not supported; known: default, linear, dynamic, llama3, yarn"),
+            std::string::npos);
+  EXPECT_NE(config_error("\"use_cache\": true", "\"is_causal\": false").find("is_causal"), std::string::npos);
+  EXPECT_NE(config_error("\"use_cache\": true", R"("per_layer_config": {"1": {"skip": ["mlp"]}})")
+                .find("per_layer_config"),
+            std::string::npos);
   EXPECT_NE(config_error("\"mlp_bias\": false", "\"quantization_config\": {}").find("quantization_config"),
             std::string::npos);
   EXPECT_NE(config_error("\"num_key_value_heads\": 2", "\"num_key_value_heads\": 3").find("not a multiple"),
@@ -116,11 +175,32 @@ TEST(Config, WhatAHybridArchitectureMeans) {
   EXPECT_NE(no_attention.find("without any full_attention"), std::string::npos) << no_attention;
 }
 
+// Qwen3.5-35B-A3B's has the first two and the last, Qwen3.8's the third: none of them changes anything.
+TEST(Config, FieldsThatSayWhatAnArchitectureDoesAnyway) {
+  const auto moe = changed_config("qwen3_5_moe", "\"use_cache\": true",
+                                  R"("mlp_only_layers": [], "attn_output_gate": true, "output_gate_type": "swish",
+                                     "norm_topk_prob": true, "decoder_sparse_step": 1, "mamba_ssm_dtype": "float32")");
+  ASSERT_TRUE(moe.ok()) << moe.error().message;
+  EXPECT_TRUE(moe.value().normalises_expert_weights);
+  EXPECT_EQ(moe.value().expert_layers, (std::vector<bool>{true, true}));
+}
+
 TEST(Config, FieldsThatFilesLeaveOut) {
   EXPECT_EQ(changed_config("mistral", "\"sliding_window\"", "\"other\"").value().sliding_window, 4096);
   EXPECT_EQ(changed_config("qwen3", "\"head_dim\"", "\"other\"").value().head_dim, 128);
+  EXPECT_EQ(changed_config("qwen3_moe", "\"head_dim\"", "\"other\"").value().head_dim, 8);  // hidden_size / heads
   EXPECT_EQ(read_config(testing::golden_folder("qwen2")).value().head_dim, 8);  // hidden_size / heads
   EXPECT_EQ(changed_config("qwen3", "\"architectures\"", "\"other\"").value().architecture, "Qwen3ForCausalLM");
+}
+
+TEST(Config, FieldsThatAreNull) {
+  const auto window = changed_config("qwen2_window", "\"sliding_window\": 5", "\"sliding_window\": null");
+  EXPECT_NE(window.error().message.find("layer_types has sliding_attention, but no window"), std::string::npos);
+  const auto moe = changed_config("qwen3_moe_sparse_step", "\"sliding_window\": 9", "\"sliding_window\": null");
+  EXPECT_EQ(moe.value().sliding_window, 0);
+  EXPECT_EQ(moe.value().sliding_layers, (std::vector<bool>{false, false}));
+  EXPECT_TRUE(changed_config("qwen3", "\"use_cache\": true",
+                             "\"quantization_config\": null, \"vision_config\": null").ok());
 }
 
 TEST(Config, WhatAnArchitectureLacksIsRefusedByName) {
@@ -154,6 +234,11 @@ TEST(Config, WhatAnArchitectureLacksIsRefusedByName) {
   EXPECT_NE(config_error("\"partial_rotary_factor\": 0.5", "\"partial_rotary_factor\": 0.2", "qwen3_5")
                 .find("turns 3 of 16 numbers"),
             std::string::npos);
+  for (const char* field : {"\"mlp_only_layers\": [1]", "\"decoder_sparse_step\": 2", "\"norm_topk_prob\": false",
+                            "\"attn_output_gate\": false", "\"output_gate_type\": \"sigmoid\""}) {
+    const std::string name = std::string(field).substr(1, std::string(field).find('"', 1) - 1);
+    EXPECT_NE(config_error("\"use_cache\": true", field, "qwen3_5_moe").find(name), std::string::npos) << field;
+  }
   EXPECT_NE(config_error("\"use_cache\": true", "\"partial_rotary_factor\": 0.5", "qwen3")
                 .find("partial_rotary_factor other than 1"),
             std::string::npos);

@@ -14,10 +14,11 @@
 namespace corisco::model {
 namespace {
 // The folders of scripts/golden/model.py.
-constexpr const char* kVariants[] = {"tied", "untied_biased", "one_kv_head", "linear", "llama3", "yarn", "mistral",
-                                     "mistral_window", "qwen2", "qwen2_window", "qwen3", "qwen3_biased", "qwen3_window",
-                                     "qwen3_moe", "qwen3_moe_sparse_step", "qwen3_next", "qwen3_next_yarn", "qwen3_5",
-                                     "qwen3_5_mrope", "qwen3_5_moe"};
+constexpr const char* kVariants[] = {"tied", "untied_biased", "one_kv_head", "linear", "llama3", "yarn", "yarn_scales",
+                                     "dynamic", "mistral", "mistral_window", "qwen2", "qwen2_window", "qwen3",
+                                     "qwen3_biased", "qwen3_window", "qwen3_moe", "qwen3_moe_sparse_step",
+                                     "qwen3_moe_tied", "qwen3_next", "qwen3_next_yarn", "qwen3_5", "qwen3_5_mrope",
+                                     "qwen3_5_moe"};
 
 std::unique_ptr<Decoder> load(const std::string& variant, const std::string& dtype, bool deterministic) {
   config::Model options;

@@ -60,6 +60,36 @@ TEST_P(Kernels, AddAndNormaliseRows) {
   }
 }
 
+std::uint16_t to_bfloat16(float number) {
+  return static_cast<std::uint16_t>((std::bit_cast<std::uint32_t>(number) + 0x8000U) >> 16);
+}
+float from_bfloat16(std::uint16_t number) { return std::bit_cast<float>(std::uint32_t{number} << 16); }
+
+// Weights that are stored less 1 multiply what is not rounded yet: each result is the nearest bfloat16, which it would
+// often not be if it were rounded before.
+TEST_P(Kernels, NormaliseOnceRoundedWithWeightsLessOne) {
+  constexpr std::int64_t kWidth = 333;
+  std::vector<std::uint16_t> input, weight, output(kWidth);
+  for (const float number : random_numbers(kWidth, 4)) input.push_back(to_bfloat16(number));
+  for (const float number : random_numbers(kWidth, 5, 0.9)) weight.push_back(to_bfloat16(number));
+  table(GetParam(), Storage::bfloat16)
+      ->norm({.input = input.data(),
+              .weight = weight.data(),
+              .output = output.data(),
+              .width = kWidth,
+              .epsilon = 1e-5F,
+              .weight_offset = 1},
+             0, 1);
+  double squares = 0;
+  for (const auto number : input) squares += double{from_bfloat16(number)} * from_bfloat16(number);
+  const double scale = 1 / std::sqrt(squares / kWidth + 1e-5);
+  for (std::size_t i = 0; i < input.size(); ++i) {
+    const double exact = (1 + double{from_bfloat16(weight[i])}) * from_bfloat16(input[i]) * scale;
+    const double ulp = std::ldexp(1, std::ilogb(exact) - 7);
+    EXPECT_LE(std::abs(from_bfloat16(output[i]) - exact), 0.502 * ulp) << i;
+  }
+}
+
 // Every number of rows, so that every height of a tile occurs; a last panel that is not full; one
 // block of inputs and several.
 TEST_P(Kernels, ProductsMatchAndRowsAreIndependent) {

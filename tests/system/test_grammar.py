@@ -86,6 +86,20 @@ def test_a_pattern_and_a_choice_are_obeyed(client):
     assert chat(client, 1, extra_body={"guided_choice": ["yes", "no"]}).choices[0].message.content in ("yes", "no")
 
 
+def test_the_token_routes_obey_too(daemon):
+    sampling = {"max_new_tokens": 900, "sampling_seed": 3}
+    status, reply = daemon.post("/generate", {"text": "hello", "sampling_params": sampling | {"json_schema": json.dumps(SCHEMA)}})
+    assert status == 200 and obeys(reply["text"])
+    status, reply = daemon.post("/generate", {"text": "hello", "sampling_params": sampling | {"regex": "[a-c]{3}"}})
+    assert status == 200 and len(reply["text"]) == 3 and set(reply["text"]) <= set("abc")
+    status, reply = daemon.post("/generate", {"text": "hello", "sampling_params": sampling | {"regex": "("}})
+    assert status == 400 and reply["error"]["param"] == "sampling_params.regex"
+    prompt = daemon.post("/generate", {"text": "hello", "sampling_params": {"max_new_tokens": 1}})[1]
+    choices = {"structured_outputs": {"choice": ["yes"]}, "max_tokens": 9}
+    status, reply = daemon.post("/inference/v1/generate", {"token_ids": prompt["output_ids"], "sampling_params": choices})
+    assert status == 200 and reply["choices"][0]["finish_reason"] == "stop" and len(reply["choices"][0]["token_ids"]) >= 2
+
+
 def test_drawn_logprobs_are_of_what_was_allowed(client):
     """A choice of one text is forced byte by byte; its logprobs are still those of the whole vocabulary."""
     content = chat(client, 1, logprobs=True, extra_body={"guided_choice": ["yes"]}).choices[0].logprobs.content

@@ -100,6 +100,19 @@ def test_prompt_logprobs_are_those_that_the_same_tokens_were_drawn_with(client):
 
 
 # OpenAI's older way to score a text, which evaluation harnesses use.
+def test_sglangs_route_scores_the_same_tokens_alike(daemon, client):
+    reply = chat(client, seed=5, logprobs=True, extra_body={"return_token_ids": True})
+    prompt, drawn = reply.prompt_token_ids, reply.choices[0].token_ids
+    body = {"input_ids": prompt + drawn, "return_logprob": True, "logprob_start_len": len(prompt) - 1,
+            "sampling_params": {"max_new_tokens": 0}}
+    status, scored = daemon.post("/generate", body)
+    assert status == 200 and scored["output_ids"] == []
+    first, *others = scored["meta_info"]["input_token_logprobs"]
+    assert first[:2] == [None, prompt[-1]] and [token for _, token, _ in others] == drawn
+    shown = [token.logprob for token in reply.choices[0].logprobs.content]
+    assert [logprob for logprob, _, _ in others][:len(shown)] == pytest.approx(shown, abs=1e-3)
+
+
 def test_an_echo_has_the_logprobs_of_the_prompt_and_of_what_was_drawn(client):
     def complete(prompt, **options):
         extra = {"return_token_ids": True, "prompt_logprobs": options.pop("prompt_logprobs", None)}

@@ -75,6 +75,8 @@ void expect_report(const UpdateReport& got, const Json& wanted) {
   EXPECT_NEAR(got.kl_reference, wanted.at("kl_reference"), 1e-5);
   EXPECT_NEAR(got.mismatch_mean, wanted.at("mismatch_mean"), 1e-5);
   EXPECT_NEAR(got.mismatch_max, wanted.at("mismatch_max"), 1e-5);
+  for (std::size_t i = 0; i < kDriftAges; ++i)
+    EXPECT_NEAR(got.drift_means[i], wanted.at("drift_means").at(i).get<double>(), 1e-5) << i;
   EXPECT_NEAR(got.grad_norm, wanted.at("grad_norm"), 1e-5 * wanted.at("grad_norm").get<double>());
   EXPECT_FALSE(got.was_skipped);
 }

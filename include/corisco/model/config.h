@@ -10,14 +10,17 @@
 
 namespace corisco::model {
 struct RopeConfig {
-  std::string type = "default";        // default, linear, llama3, yarn
+  std::string type = "default";        // default, linear, dynamic, llama3, yarn
   double theta = 10000;
   double factor = 1;
   double low_freq_factor = 1, high_freq_factor = 4;
   double beta_fast = 32, beta_slow = 1;
   double attention_factor = 0;         // 0: by the type's formula
+  double mscale = 0, mscale_all_dim = 0;   // of that formula, if both are there
+  bool truncates = true;               // the ramp's ends to whole dimensions
   std::int64_t original_max_position = 0;
   double partial_factor = 1;           // of each head's front; the rest of it is not turned
+  friend bool operator==(const RopeConfig&, const RopeConfig&) = default;
 };
 
 // An expert of a layer; kRouterChooses stands where none was chosen yet.
@@ -51,7 +54,8 @@ struct DecoderConfig {
   bool stacks_experts = false;         // all of a layer's experts in one tensor
   RopeConfig rope;
   std::string dtype = "float32";       // of the checkpoint's files
-  std::vector<std::int32_t> end_ids;   // union of config.json, generation_config.json
+  std::vector<std::int32_t> end_ids;   // union of config.json, generation_config.json, the tokenizer's
+  std::vector<std::string> unused_sampling;   // fields of generation_config.json that others draw by; nothing here does
 
   bool is_sliding(std::size_t layer) const { return layer < sliding_layers.size() && sliding_layers[layer]; }
   bool is_linear(std::size_t layer) const { return layer < linear_layers.size() && linear_layers[layer]; }

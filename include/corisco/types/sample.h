@@ -1,5 +1,7 @@
 // Training rows, and the batch that one optimizer step consumes.
 #pragma once
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -52,6 +54,9 @@ struct TrainBatch {
   double undelivered_share = 0;              // of the tokens sampled for it, those that reached nobody whole
 };
 
+// Policy ages that drift is told of apart: 1, 2, 3, and all above.
+inline constexpr std::size_t kDriftAges = 4;
+
 // What one published update did; the source of metrics.jsonl and of the progress line.
 struct UpdateReport {
   PolicyVersion policy_version;              // after the update
@@ -65,6 +70,8 @@ struct UpdateReport {
   double kl_sampled = 0;                     // mean(sampled_logprob - logprob): k1 against the sampling policy
   double kl_reference = 0;                   // mean k3 against the initial weights; 0 when off
   double mismatch_mean = 0, mismatch_max = 0;  // |trainer - engine| logprob, age-0 tokens, before the step
+  // The same of older tokens, by their age: what the weights have moved since, and rounding. 0: none were that old.
+  std::array<double, kDriftAges> drift_means{};
   double rerouted_share = 0;                 // of replayed experts, those that the router would not choose
   double policy_age_mean = 0, policy_age_max = 0;  // in versions, per trained token
   double undelivered_share = 0;              // of the sampled tokens, those that reached nobody whole

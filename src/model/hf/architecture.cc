@@ -52,10 +52,13 @@ std::string set_window(const Json& json, LayerTypes use, std::int64_t window, st
   return "";
 }
 
-// Qwen's files give a window that is in use only if another field says so.
-std::int64_t qwen_window(const Json& json) {
-  return field(json, "use_sliding_window", false) ? field<std::int64_t>(json, "sliding_window", 4096) : 0;
+// Absent, the window is 4096; null, there is none.
+std::int64_t read_window(const Json& json) {
+  return json.contains("sliding_window") ? field(json, "sliding_window", std::int64_t{0}) : 4096;
 }
+
+// Qwen's files give a window that is in use only if another field says so.
+std::int64_t qwen_window(const Json& json) { return field(json, "use_sliding_window", false) ? read_window(json) : 0; }
 
 std::string read_llama(const Json& json, DecoderConfig& config) {
   config.qkv_bias = config.attention_output_bias = field(json, "attention_bias", false);
@@ -64,10 +67,8 @@ std::string read_llama(const Json& json, DecoderConfig& config) {
   return set_window(json, LayerTypes::must_agree, 0, 0, config);
 }
 
-// Absent, the window is 4096; null, there is none.
 std::string read_mistral(const Json& json, DecoderConfig& config) {
-  const std::int64_t window = json.contains("sliding_window") ? field(json, "sliding_window", std::int64_t{0}) : 4096;
-  return set_window(json, LayerTypes::must_agree, window, 0, config);
+  return set_window(json, LayerTypes::must_agree, read_window(json), 0, config);
 }
 
 std::string read_qwen2(const Json& json, DecoderConfig& config) {
@@ -76,12 +77,12 @@ std::string read_qwen2(const Json& json, DecoderConfig& config) {
 }
 
 void read_qwen3_attention(const Json& json, DecoderConfig& config) {
-  if (!json.contains("head_dim")) config.head_dim = 128;
   config.norms_heads = true;
   config.qkv_bias = config.attention_output_bias = field(json, "attention_bias", false);
 }
 
 std::string read_qwen3(const Json& json, DecoderConfig& config) {
+  if (!json.contains("head_dim")) config.head_dim = 128;
   read_qwen3_attention(json, config);
   return set_window(json, LayerTypes::decide, qwen_window(json), field(json, "max_window_layers", 28), config);
 }
@@ -139,7 +140,7 @@ const Json& text_part(const Json& json) {
 
 std::string read_architecture(const Json& json, DecoderConfig& config) {
   for (const char* name : {"vision_config", "audio_config"}) {
-    if (json.contains(name)) {
+    if (!field(json, name, Json()).is_null()) {
       return cat(name, ": inputs other than text are not supported (architecture \"", config.architecture,
                  "\"); known: ", known_architectures());
     }

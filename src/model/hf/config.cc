@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 
 #include "corisco/base/files.h"
 #include "corisco/base/json.h"
 #include "corisco/base/strings.h"
 #include "model/hf/architecture.h"
 #include "model/hf/json_field.h"
+#include "model/hf/rope_config.h"
 
 namespace corisco::model {
 namespace {
@@ -35,51 +35,14 @@ void append_end_ids(const Json& json, std::vector<std::int32_t>& ids) {
   }
 }
 
-// The old form has rope_theta beside rope_scaling, the new one everything in rope_parameters.
-RopeConfig read_rope(const Json& json, std::int64_t max_position) {
-  Json scaling = field<Json>(json, "rope_parameters", Json::object());
-  if (scaling.empty()) scaling = field<Json>(json, "rope_scaling", Json::object());
-  RopeConfig rope;
-  rope.theta = field(scaling, "rope_theta", field(json, "rope_theta", 10000.0));
-  rope.type = field<std::string>(scaling, "rope_type", field<std::string>(scaling, "type", "default"));
-  rope.low_freq_factor = field(scaling, "low_freq_factor", 1.0);
-  rope.high_freq_factor = field(scaling, "high_freq_factor", 4.0);
-  rope.beta_fast = field(scaling, "beta_fast", 32.0);
-  rope.beta_slow = field(scaling, "beta_slow", 1.0);
-  rope.attention_factor = field(scaling, "attention_factor", 0.0);
-  rope.original_max_position = field(scaling, "original_max_position_embeddings",
-                                     field(json, "original_max_position_embeddings", max_position));
-  const double stretched =
-      static_cast<double>(max_position) / static_cast<double>(rope.original_max_position);
-  rope.factor = field(scaling, "factor", rope.type == "yarn" ? stretched : 1.0);
-  return rope;
-}
-
-std::string rope_problem(const Json& json, const RopeConfig& rope) {
-  static const std::vector<std::string> known{"default", "linear", "llama3", "yarn"};
-  if (std::find(known.begin(), known.end(), rope.type) == known.end()) {
-    return cat("rope type \"", rope.type, "\" is not supported; known: ", join(known, ", "));
-  }
-  Json scaling = field<Json>(json, "rope_parameters", Json::object());
-  if (scaling.empty()) scaling = field<Json>(json, "rope_scaling", Json::object());
-  for (const char* name : {"mscale", "mscale_all_dim"}) {
-    if (field(scaling, name, 0.0) != 0) return cat("rope field ", name, " is not supported");
-  }
-  if (!field(scaling, "truncate", true)) return "rope field truncate: false is not supported";
-  // Who knows the field has read it.
-  const double partial =
-      field(scaling, "partial_rotary_factor", field(json, "partial_rotary_factor", rope.partial_factor));
-  if (partial != rope.partial_factor) return "partial_rotary_factor other than 1 is not supported";
-  if (rope.type != "default" && !(rope.factor >= 1)) return cat("rope factor is ", rope.factor, ", below 1");
-  return "";
-}
-
 std::string semantics_problem(const Json& json, const DecoderConfig& config) {
   const auto activation = field<std::string>(json, "hidden_act", "silu");
   if (activation != "silu" && activation != "swish")
     return cat("hidden_act \"", activation, "\" is not supported; known: silu");
   if (field(json, "attention_dropout", 0.0) != 0) return "attention_dropout other than 0 is not supported";
-  return rope_problem(json, config.rope);
+  if (!field(json, "is_causal", true)) return "is_causal: false is not supported";
+  if (!field(json, "per_layer_config", Json()).empty()) return "per_layer_config: layers that differ are not supported";
+  return hf::rope_problem(json, config.rope);
 }
 
 std::string shape_problem(const DecoderConfig& config) {
@@ -125,15 +88,15 @@ DecoderConfig read_fields(const Json& json) {
   config.norm_epsilon = field(json, "rms_norm_eps", 1e-6);
   config.tie_embeddings = field(json, "tie_word_embeddings", false);
   config.dtype = field<std::string>(json, "dtype", field<std::string>(json, "torch_dtype", "float32"));
-  config.rope = read_rope(json, config.max_position);
+  config.rope = hf::read_rope(json, config.max_position);
   append_end_ids(json, config.end_ids);
   return config;
 }
 
 std::string outer_problem(const Json& json, const Json& text) {
-  if (json.contains("quantization_config") || text.contains("quantization_config"))
-    return "quantization_config: quantised checkpoints are not supported";
-  return "";
+  const bool is_quantised = !field(json, "quantization_config", Json()).is_null() ||
+                            !field(text, "quantization_config", Json()).is_null();
+  return is_quantised ? "quantization_config: quantised checkpoints are not supported" : "";
 }
 
 // What a file whose language model is a part of it says outside that part.
@@ -144,19 +107,50 @@ void read_outer_fields(const Json& json, DecoderConfig& config) {
   append_end_ids(json, config.end_ids);
 }
 
-// The tokenizer's end token, by the id that its file lists for it: fine-tunes of base models change it
-// and leave the configs as they were.
-void append_tokenizer_end(const Json& json, std::vector<std::int32_t>& ids) {
-  const auto end = json.find("eos_token"), added = json.find("added_tokens_decoder");
-  if (end == json.end() || added == json.end() || !added->is_object()) return;
-  const Json text = end->is_object() ? end->value("content", Json()) : *end;
-  if (!text.is_string()) return;
-  for (const auto& [key, token] : added->items()) {
+void read_generation(const Json& json, DecoderConfig& config) {
+  append_end_ids(json, config.end_ids);
+  for (const char* name : {"temperature", "top_k", "top_p", "min_p", "repetition_penalty"}) {
+    if (!field(json, name, Json()).is_null()) config.unused_sampling.emplace_back(name);
+  }
+}
+
+// The text of the tokenizer's end token; null: it has none.
+Json tokenizer_end_text(const Json& json) {
+  const auto end = json.find("eos_token");
+  if (end == json.end()) return nullptr;
+  return end->is_object() ? end->value("content", Json()) : *end;
+}
+
+// tokens: each under its id.
+void append_listed_end(const Json& tokens, const Json& text, std::vector<std::int32_t>& ids) {
+  for (const auto& [key, token] : tokens.items()) {
     std::int32_t id = 0;
     const bool is_id = std::from_chars(key.data(), key.data() + key.size(), id).ec == std::errc{};
     if (is_id && token.is_object() && token.value("content", Json()) == text)
       append_end_ids(Json{{"eos_token_id", id}}, ids);
   }
+}
+
+// The tokenizer's end token, by the id that its file lists for it: fine-tunes of base models change it
+// and leave the configs as they were. transformers 5 lists ids in tokenizer.json alone.
+Result<void> append_tokenizer_end(const std::string& folder, std::vector<std::int32_t>& ids) {
+  const auto config = parse_file(folder + "/tokenizer_config.json");
+  if (!config.ok() && config.error().code != Code::not_found) return config.error();
+  const Json text = config.ok() ? tokenizer_end_text(config.value()) : Json();
+  if (!text.is_string()) return {};
+  const auto listed = config.value().find("added_tokens_decoder");
+  if (listed != config.value().end() && listed->is_object()) {
+    append_listed_end(*listed, text, ids);
+    return {};
+  }
+  const auto tokenizer = parse_file(folder + "/tokenizer.json");
+  if (!tokenizer.ok() && tokenizer.error().code != Code::not_found) return tokenizer.error();
+  const Json added = tokenizer.ok() ? tokenizer.value().value("added_tokens", Json()) : Json();
+  for (const auto& token : added) {
+    if (token.is_object() && token.value("content", Json()) == text)
+      append_end_ids(Json{{"eos_token_id", token.value("id", Json())}}, ids);
+  }
+  return {};
 }
 }  // namespace
 
@@ -171,13 +165,12 @@ Result<DecoderConfig> read_config(const std::string& folder) {
     if (problem.empty()) problem = hf::read_architecture(text, config);
     if (problem.empty()) problem = semantics_problem(text, config);
     if (problem.empty()) problem = shape_problem(config);
+    if (problem.empty()) config.max_position = std::max(config.max_position, hf::stretched_positions(config.rope));
     if (!problem.empty()) return Error{Code::invalid_argument, cat(path, ": ", problem)};
     const auto generation = parse_file(folder + "/generation_config.json");
-    if (generation.ok()) append_end_ids(generation.value(), config.end_ids);
+    if (generation.ok()) read_generation(generation.value(), config);
     else if (generation.error().code != Code::not_found) return generation.error();
-    const auto tokenizer = parse_file(folder + "/tokenizer_config.json");
-    if (tokenizer.ok()) append_tokenizer_end(tokenizer.value(), config.end_ids);
-    else if (tokenizer.error().code != Code::not_found) return tokenizer.error();
+    CORISCO_CHECK(append_tokenizer_end(folder, config.end_ids));
     return config;
   } catch (const nlohmann::json::exception& error) {
     return Error{Code::invalid_argument, cat(path, ": a field has the wrong type: ", error.what())};

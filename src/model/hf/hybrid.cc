@@ -1,11 +1,13 @@
 #include "model/hf/hybrid.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "corisco/base/strings.h"
 #include "model/hf/expert_config.h"
 #include "model/hf/json_field.h"
+#include "model/hf/rope_config.h"
 
 namespace corisco::model::hf {
 namespace {
@@ -53,12 +55,21 @@ std::string read_delta(const Json& json, DecoderConfig& config) {
   return "";
 }
 
+// Of attention, and of the norms inside DeltaNet layers.
+std::string gate_problem(const Json& json) {
+  if (!field(json, "attn_output_gate", true)) return "attn_output_gate: false is not supported";
+  const auto type = field<std::string>(json, "output_gate_type", "swish");
+  if (type == "swish" || type == "silu") return "";
+  return cat("output_gate_type \"", type, "\" is not supported; known: swish");
+}
+
 std::string read_hybrid(const Json& json, DecoderConfig& config) {
+  if (std::string problem = gate_problem(json); !problem.empty()) return problem;
   if (!json.contains("head_dim")) config.head_dim = 256;
   config.norms_heads = config.norms_from_one = config.gates_attention = true;
   config.qkv_bias = config.attention_output_bias = field(json, "attention_bias", false);
-  const Json rope = field<Json>(json, "rope_parameters", Json::object());
-  config.rope.partial_factor = field(rope, "partial_rotary_factor", field(json, "partial_rotary_factor", 0.25));
+  const double outer = field(json, "partial_rotary_factor", 0.25);
+  config.rope.partial_factor = field(rope_fields(json), "partial_rotary_factor", outer);
   if (std::string problem = read_linear_layers(json, config); !problem.empty()) return problem;
   // A model of attention alone has no state to size.
   return config.num_linear_layers() > 0 ? read_delta(json, config) : "";
@@ -83,12 +94,17 @@ std::string read_qwen3_next(const Json& json, DecoderConfig& config) {
 
 std::string read_qwen3_5(const Json& json, DecoderConfig& config) { return read_hybrid(json, config); }
 
-// Every layer has experts, whose weights always add up to 1.
+// Every layer has experts, whose weights always add up to 1. Published files have some of the fields by which other
+// architectures say otherwise: with the values that mean this.
 std::string read_qwen3_5_moe(const Json& json, DecoderConfig& config) {
-  for (const char* name : {"norm_topk_prob", "decoder_sparse_step", "mlp_only_layers"}) {
-    if (json.contains(name)) return cat(name, " is not a field of ", config.architecture);
-  }
-  return read_hybrid_experts(
+  const std::string problem = read_hybrid_experts(
       json, {.num_experts = 256, .per_token = 8, .intermediate_size = 512, .normalises = true}, config);
+  if (!problem.empty()) return problem;
+  if (!config.normalises_expert_weights) return cat("norm_topk_prob: false is not supported for ", config.architecture);
+  if (std::ranges::find(config.expert_layers, false) != config.expert_layers.end()) {
+    return cat("decoder_sparse_step and mlp_only_layers: layers without experts are not supported for ",
+               config.architecture);
+  }
+  return "";
 }
 }  // namespace corisco::model::hf

@@ -1,10 +1,12 @@
 // Safetensors of a folder into the decoder's tensors, converted to their type.
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <set>
 
+#include "corisco/base/log.h"
 #include "corisco/base/strings.h"
 #include "model/hf/safetensors.h"
 #include "model/weights.h"
@@ -55,6 +57,20 @@ void fill(const at::Tensor& to, const hf::StoredTensor& from) {
 
 using ByName = std::map<std::string, const hf::StoredTensor*>;
 
+const hf::StoredTensor* find(const hf::Checkpoint& checkpoint, const std::string& name) {
+  const auto found = std::ranges::find(checkpoint.tensors, name, &hf::StoredTensor::name);
+  return found == checkpoint.tensors.end() ? nullptr : &*found;
+}
+
+// As transformers 5 has it: what is tied may lie in the files twice, as long as both are the same.
+bool has_head_of_its_own(const hf::Checkpoint& checkpoint, const DecoderConfig& config) {
+  const auto* head = find(checkpoint, "lm_head.weight");
+  const auto* embedding = find(checkpoint, config.tensor_prefix + "embed_tokens.weight");
+  if (head == nullptr || embedding == nullptr) return false;
+  return head->type != embedding->type || head->shape != embedding->shape ||
+         std::memcmp(head->data, embedding->data, head->bytes) != 0;
+}
+
 Result<void> check(const std::string& folder, const DecoderConfig& config,
                    const std::vector<NamedTensor>& wanted, const ByName& found) {
   std::vector<std::string> missing, unexpected, misshapen;
@@ -80,11 +96,17 @@ Result<void> check(const std::string& folder, const DecoderConfig& config,
 }  // namespace
 
 Result<void> read_naming(const std::string& folder, DecoderConfig& config) {
-  if (config.linear_layers.empty()) return {};
+  if (config.linear_layers.empty() && !config.tie_embeddings) return {};
   CORISCO_TRY(const hf::Checkpoint checkpoint, hf::open_checkpoint(folder));
   for (const auto& tensor : checkpoint.tensors) {
+    if (config.linear_layers.empty()) break;
     if (starts_with(tensor.name, "model.language_model.")) config.tensor_prefix = "model.language_model.";
     config.stacks_experts |= ends_with(tensor.name, ".mlp.experts.gate_up_proj") && !hf::is_kept_apart(tensor.name);
+  }
+  if (config.tie_embeddings && has_head_of_its_own(checkpoint, config)) {
+    log::warn(cat(folder, "/config.json has tie_word_embeddings: true, but lm_head.weight in its files is not the "
+                  "embedding: it is taken as a head of its own"));
+    config.tie_embeddings = false;
   }
   return {};
 }
