@@ -14,16 +14,24 @@ namespace corisco::gateway {
 namespace asio = boost::asio;
 namespace {
 constexpr const char* kEventStream = "text/event-stream; charset=utf-8";
+constexpr Duration kSignIntervalMin = std::chrono::seconds(1);   // whatever a client says of its patience
 
 Duration to_duration(double seconds) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
 }
+
+// A wait of which the client is told in time: usual, or a part of what it says that it waits at most.
+Duration told_within(Duration usual, const std::optional<double>& patience_seconds, double part) {
+  if (!patience_seconds) return usual;
+  return std::min(usual, std::max(kSignIntervalMin, to_duration(part * *patience_seconds)));
 }
+}  // namespace
 
 ChatCall::ChatCall(CallContext& context, const WireFormat& format, Caller caller, ReplyWriter& reply,
                    RetryMarks marks)
     : context_(context), parts_(context.parts), format_(format), attempt_(std::move(caller.attempt)), reply_(reply),
-      signal_(reply.peer().executor()), next_heartbeat_(real_clock().now() + parts_.silent_hold),
+      signal_(reply.peer().executor()), heartbeat_(told_within(parts_.heartbeat, marks.patience_seconds, 1.0 / 3)),
+      next_heartbeat_(real_clock().now() + told_within(parts_.silent_hold, marks.patience_seconds, 2.0 / 3)),
       started_unix_seconds_(parts_.clock->unix_seconds()), number_(context.next_request++),
       marks_(marks), given_up_from_(parts_.clock->now() + to_duration(marks.patience_seconds.value_or(0))) {
   if (attempt_) attempt_->running.emplace(number_, [this] { signal_.notify(); });
@@ -197,7 +205,7 @@ asio::awaitable<ChatCall::Failure> ChatCall::flush() {
     if (!is_begun) co_return interrupted();
   }
   const bool is_sent = co_await reply_.piece(std::exchange(unsent_, {}));
-  next_heartbeat_ = real_clock().now() + parts_.heartbeat;
+  next_heartbeat_ = real_clock().now() + heartbeat_;
   if (is_sent) co_return std::nullopt;
   co_return interrupted();
 }
@@ -215,7 +223,7 @@ asio::awaitable<void> ChatCall::wait(TimePoint until) {
   const auto deadline = std::min(until, next_heartbeat_);
   const bool is_notified = co_await signal_.wait_until(deadline);
   if (is_notified || deadline < next_heartbeat_) co_return;
-  next_heartbeat_ = real_clock().now() + parts_.heartbeat;
+  next_heartbeat_ = real_clock().now() + heartbeat_;
   co_await send_heartbeat();
 }
 

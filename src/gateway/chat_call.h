@@ -113,6 +113,7 @@ class ChatCall {
   std::shared_ptr<AttemptState> attempt_;    // null: outside any rollout
   ReplyWriter& reply_;
   Signal signal_;
+  const Duration heartbeat_;             // the longest silence once the reply has begun
   TimePoint next_heartbeat_;
   double started_unix_seconds_;
   std::uint64_t number_;                     // among the attempt's running calls

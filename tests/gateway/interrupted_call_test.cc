@@ -128,6 +128,22 @@ TEST_F(InterruptedCallTest, ALongHoldShowsSignsOfLife) {
   EXPECT_EQ(parse_json(whole.read_reply().body)["choices"][0]["message"]["content"], "hello");
 }
 
+// OpenAI's and Anthropic's clients say how long they wait; without the header this one would hear nothing for 100 s.
+TEST_F(InterruptedCallTest, AnImpatientClientIsToldInTime) {
+  start();
+  on_io([this] { gate.shut(); return 0; });
+  RawClient impatient(port), patient(port);
+  auto request = post("/v1/chat/completions", json_text(hi()));
+  patient.send(request);
+  request.insert(request.find("Content-Length"), "x-stainless-read-timeout: 1.5\r\n");
+  impatient.send(request);
+  ASSERT_TRUE(impatient.wait_for("1\r\n \r\n1\r\n \r\n")) << "and told again within the same time";
+  EXPECT_FALSE(patient.receive(50));
+  on_io([this] { gate.open(); return 0; });
+  EXPECT_EQ(parse_json(impatient.read_reply().body)["choices"][0]["message"]["content"], "hello");
+  EXPECT_EQ(patient.read_reply().status, 200);
+}
+
 TEST_F(InterruptedCallTest, AClosedGateIsToldAsUnavailable) {
   start();
   on_io([this] { gate.shut(); return 0; });

@@ -47,7 +47,7 @@ struct ServerParts {
   std::string call_id_secret;          // of the run; empty: of this process. Tool calls' ids follow from it
   std::uint64_t first_call_id = 1;     // calls are numbered from here: after the journal's last one
   // A model request that waits longer than this gets its headers, and then a sign of life now and
-  // then, so that no client hangs up during an update.
+  // then, so that no client hangs up during an update; sooner where the client says that it waits less.
   Duration silent_hold = std::chrono::seconds(100);
   Duration heartbeat = std::chrono::seconds(15);
   // How long /admin/checkpoint waits until it is written, before it says that it is still to be.
