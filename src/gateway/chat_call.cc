@@ -28,12 +28,12 @@ Duration told_within(Duration usual, const std::optional<double>& patience_secon
 }  // namespace
 
 ChatCall::ChatCall(CallContext& context, const WireFormat& format, Caller caller, ReplyWriter& reply,
-                   RetryMarks marks)
+                   Marks marks)
     : context_(context), parts_(context.parts), format_(format), attempt_(std::move(caller.attempt)), reply_(reply),
-      signal_(reply.peer().executor()), heartbeat_(told_within(parts_.heartbeat, marks.patience_seconds, 1.0 / 3)),
-      next_heartbeat_(real_clock().now() + told_within(parts_.silent_hold, marks.patience_seconds, 2.0 / 3)),
+      signal_(reply.peer().executor()), heartbeat_(told_within(parts_.heartbeat, marks.retry.patience_seconds, 1.0 / 3)),
+      next_heartbeat_(real_clock().now() + told_within(parts_.silent_hold, marks.retry.patience_seconds, 2.0 / 3)),
       started_unix_seconds_(parts_.clock->unix_seconds()), number_(context.next_request++),
-      marks_(marks), given_up_from_(parts_.clock->now() + to_duration(marks.patience_seconds.value_or(0))) {
+      marks_(marks), given_up_from_(parts_.clock->now() + to_duration(marks.retry.patience_seconds.value_or(0))) {
   if (attempt_) attempt_->running.emplace(number_, [this] { signal_.notify(); });
   reply_.peer().on_gone([this] { signal_.notify(); });
 }
@@ -89,6 +89,7 @@ asio::awaitable<ChatCall::Failure> ChatCall::parse(RequestBody body) {
 // Who is asked, and in which form the reply goes.
 ChatCall::Failure ChatCall::take(ChatRequest request) {
   request_ = std::move(request);
+  request_.is_subagents |= marks_.is_subagents;
   context_.metrics.tools_left_out.add(request_.num_tools_left_out);
   if (auto unknown = unknown_model(parts_.config->gateway, request_.model)) return unknown;
   request_.role = role_of(parts_.config->gateway, request_.model);

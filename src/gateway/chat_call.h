@@ -27,8 +27,13 @@
 namespace corisco::gateway {
 class ChatCall {
  public:
+  // What the head says of the request.
+  struct Marks {
+    RetryMarks retry{};
+    bool is_subagents = false;
+  };
   // context, format and reply outlive it.
-  ChatCall(CallContext& context, const WireFormat& format, Caller caller, ReplyWriter& reply, RetryMarks marks);
+  ChatCall(CallContext& context, const WireFormat& format, Caller caller, ReplyWriter& reply, Marks marks);
   ChatCall(const ChatCall&) = delete;
   ChatCall& operator=(const ChatCall&) = delete;
   ~ChatCall();
@@ -82,7 +87,7 @@ class ChatCall {
   boost::asio::awaitable<bool> send_last(Streams streams, Usage usage);
 
   Call make_call(std::uint32_t choice);
-  CallState state_of(const ChoiceStream& choice, bool is_side) const;
+  CallState state_of(const ChoiceStream& choice, bool is_left_out) const;
   SideCalls::Facts side_facts() const;
   boost::asio::awaitable<Failure> record(std::uint32_t choice);
   void learn_from_recorded(std::uint32_t choice, CallId call, CallState state);
@@ -132,7 +137,7 @@ class ChatCall {
   std::vector<CallId> recorded_;
   bool is_delivered_ = false;
 
-  const RetryMarks marks_;
+  const Marks marks_;
   const TimePoint given_up_from_;            // its client waits as long, if it says how long it waits
   RequestIdentity identity_;
   std::optional<Attachment> earlier_;        // whose reply this call waits for, or repeats

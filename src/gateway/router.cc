@@ -12,6 +12,7 @@
 #include "gateway/model_names.h"
 #include "gateway/retry_identity.h"
 #include "gateway/rollout_routes.h"
+#include "gateway/subagent_marks.h"
 #include "gateway/token_count.h"
 #include "gateway/upstream_call.h"
 #include "gateway/upstream_request.h"
@@ -211,7 +212,7 @@ asio::awaitable<void> Router::answer_model(Plan plan, const Head& head, std::str
     body = std::move(sorted.body);
   }
   if (const auto* format = wire_format_of(kind)) {
-    ChatCall call(context_, *format, plan.caller, reply, retry_marks_of(head));
+    ChatCall call(context_, *format, plan.caller, reply, {retry_marks_of(head), is_from_subagent(head)});
     co_await call.run(std::move(body));
   } else {
     co_await count_tokens(context_, plan.caller, std::move(body), reply);

@@ -119,6 +119,7 @@ struct Gateway {
   std::map<std::string, std::string> upstream_urls;
   std::string upstream_key;
   bool train_side_calls = false;
+  bool train_subagents = true;
   std::vector<std::string> hosts;
   std::vector<std::string> cors_origins;
   std::string tls_certificate;
@@ -148,6 +149,7 @@ struct Gateway {
     v("upstream_urls", upstream_urls, Rule{.help = "Names that another server replies to, each with its base URL (https://host/v1); recorded nowhere, never trained."});
     v("upstream_key", upstream_key, Rule{.help = "Key for those servers; their clients' own keys are never passed on.", .is_secret = true});
     v("train_side_calls", train_side_calls, Rule{.help = "Also train what a harness asks beside its task: titles, topics, memories."});
+    v("train_subagents", train_subagents, Rule{.help = "Train what the sub-agents of Claude Code, Codex and OpenCode reply, which say so in their requests; false: it is served and recorded alone."});
     v("hosts", hosts, Rule{.help = "Host names by which browsers may reach the daemon, beside its address and localhost; a request with another Host header is refused."});
     v("cors_origins", cors_origins, Rule{.help = "Web pages that may read replies (https://host[:port]); requests with another Origin header are refused."});
     v("tls_certificate", tls_certificate, Rule{.help = "PEM file, the chain in it; with tls_private_key the daemon speaks HTTPS alone.", .is_path = true});
