@@ -30,7 +30,8 @@ Duration told_within(Duration usual, const std::optional<double>& patience_secon
 ChatCall::ChatCall(CallContext& context, const WireFormat& format, Caller caller, ReplyWriter& reply,
                    Marks marks)
     : context_(context), parts_(context.parts), format_(format), attempt_(std::move(caller.attempt)), reply_(reply),
-      signal_(reply.peer().executor()), heartbeat_(told_within(parts_.heartbeat, marks.retry.patience_seconds, 1.0 / 3)),
+      signal_(reply.peer().executor()),
+      heartbeat_(told_within(parts_.heartbeat, marks.retry.patience_seconds, 1.0 / 3)),
       next_heartbeat_(real_clock().now() + told_within(parts_.silent_hold, marks.retry.patience_seconds, 2.0 / 3)),
       started_unix_seconds_(parts_.clock->unix_seconds()), number_(context.next_request++),
       marks_(marks), given_up_from_(parts_.clock->now() + to_duration(marks.retry.patience_seconds.value_or(0))) {

@@ -130,7 +130,10 @@ Plan Router::plan(const Head& head, bool is_loopback) {
     caller = lightning_.identify(plan.route, key, is_loopback);
   else if (is_model_route(kind) || kind == RouteKind::events)
     caller = identify(plan.route, key, *parts_.attempts, options);
-  if (is_admin_route(kind)) caller = identify_admin(key, is_loopback, *parts_.attempts, options);
+  else if (kind == RouteKind::metrics)
+    caller = identify_observer(key, options);
+  const bool is_looked_at = kind == RouteKind::admin_state && is_observer(key, options);
+  if (is_admin_route(kind) && !is_looked_at) caller = identify_admin(key, is_loopback, *parts_.attempts, options);
   if (const auto* error = std::get_if<ApiError>(&caller)) {
     plan.refusal = error_reply(*error, shape);
     context_.metrics.refused(error->code);

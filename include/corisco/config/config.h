@@ -104,6 +104,7 @@ struct Gateway {
   std::string unscoped = "serve";
   std::string static_key;
   std::string admin_key;
+  std::string observer_key;
   std::uint32_t connections_max = 4096;
   std::uint64_t body_bytes_max = 64U << 20;
   std::uint32_t header_bytes_max = 16384;
@@ -134,6 +135,7 @@ struct Gateway {
     v("unscoped", unscoped, Rule{.help = "Calls outside any rollout: served (never trained) or refused.", .one_of = {"serve", "refuse"}});
     v("static_key", static_key, Rule{.help = "If set, calls outside any rollout need it as their key.", .is_secret = true});
     v("admin_key", admin_key, Rule{.help = "Key of /admin and of opening rollouts over HTTP; empty: allowed from loopback only.", .is_secret = true});
+    v("observer_key", observer_key, Rule{.help = "Key of /metrics, which also opens GET /admin/state and nothing else; empty: /metrics is open to all.", .is_secret = true});
     v("connections_max", connections_max, Rule{.help = "Open connections. Of each of 64 more one request is read: probes, /metrics, /admin and rewards are answered as ever, all else by 429. Beyond those accepting waits.", .min = 1});
     v("body_bytes_max", body_bytes_max, Rule{.help = "Of one request.", .min = 1024});
     v("header_bytes_max", header_bytes_max, Rule{.help = "Of one request's head.", .min = 256});
