@@ -35,11 +35,13 @@ ChatCall::ChatCall(CallContext& context, const WireFormat& format, Caller caller
       next_heartbeat_(real_clock().now() + told_within(parts_.silent_hold, marks.retry.patience_seconds, 2.0 / 3)),
       started_unix_seconds_(parts_.clock->unix_seconds()), number_(context.next_request++),
       marks_(marks), given_up_from_(parts_.clock->now() + to_duration(marks.retry.patience_seconds.value_or(0))) {
+  context_.farewells.emplace(number_, [this](const ApiError& error) { tell_at_once(error); });
   if (attempt_) attempt_->running.emplace(number_, [this] { signal_.notify(); });
   reply_.peer().on_gone([this] { signal_.notify(); });
 }
 
 ChatCall::~ChatCall() {
+  context_.farewells.erase(number_);
   for (auto& choice : choices_) cancel(choice);
   end_hold();
   reply_.peer().on_gone(nullptr);
@@ -223,7 +225,9 @@ void ChatCall::cancel(Choice& choice) {
 
 asio::awaitable<void> ChatCall::wait(TimePoint until) {
   const auto deadline = std::min(until, next_heartbeat_);
+  is_waiting_ = true;
   const bool is_notified = co_await signal_.wait_until(deadline);
+  is_waiting_ = false;
   if (is_notified || deadline < next_heartbeat_) co_return;
   next_heartbeat_ = real_clock().now() + heartbeat_;
   co_await send_heartbeat();

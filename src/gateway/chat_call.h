@@ -98,6 +98,7 @@ class ChatCall {
   void settle_models();
   boost::asio::awaitable<void> abandon();
   boost::asio::awaitable<void> tell(ApiError error);
+  void tell_at_once(const ApiError& error);
   void note_machine_error(const Error& error);
   void mark_recorded();
 
@@ -125,6 +126,7 @@ class ChatCall {
   std::uint32_t turn_ = 0;
   bool is_early_ = false;                    // as SideCalls means it
   bool is_held_ = false;
+  bool is_waiting_ = false;              // in wait(): nothing is being written
   coordinator::Gate::Pass pass_;
   ChatRequest request_;
   std::shared_ptr<ChatReply> wire_;          // from the parsed request on; the text thread has it while it writes

@@ -149,6 +149,13 @@ asio::awaitable<void> ChatCall::tell(ApiError error) {
   }
 }
 
+// The server ends, and its connections with it.
+void ChatCall::tell_at_once(const ApiError& error) {
+  if (!is_waiting_ || is_peer_gone()) return;
+  if (!reply_.has_begun()) reply_.whole_at_once(error_reply(error, format_.error_shape()));
+  else if (request_.is_stream) reply_.end_at_once(std::exchange(unsent_, {}) + wire_->failure(error));
+}
+
 // The attempt is tried again rather than trained: it was not the policy's doing.
 void ChatCall::note_machine_error(const Error& error) {
   const bool is_ours = error.code == Code::internal || error.code == Code::unavailable ||

@@ -61,7 +61,8 @@ class Server {
   // Reads the certificate, binds, starts accepting. The error names the key to change and the remedy.
   Result<void> start();
   std::string url() const;             // "http://127.0.0.1:8080", or https, with the port in force
-  // Stops accepting, cancels what runs, closes connections. Then the io_context runs dry.
+  // Stops accepting, tells the clients of running calls, cancels these, closes connections. Then the io_context runs
+  // dry.
   void stop();
 
  private:
