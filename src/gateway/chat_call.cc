@@ -160,9 +160,7 @@ void ChatCall::on_delta(std::uint32_t choice, GenerateDelta delta) {
 // attempt's closing.
 asio::awaitable<ChatCall::Failure> ChatCall::generate() {
   if (request_.is_stream) {
-    const auto openings = co_await openings_text();
-    unsent_ += openings;
-    if (auto failure = co_await flush()) co_return failure;
+    if (auto failure = co_await begin_stream()) co_return failure;
   }
   while (is_generating() || !deltas_.empty()) {
     if (auto failure = interrupted()) co_return failure;
@@ -175,6 +173,34 @@ asio::awaitable<ChatCall::Failure> ChatCall::generate() {
     if (auto failure = co_await flush()) co_return failure;
   }
   co_return std::nullopt;
+}
+
+asio::awaitable<ChatCall::Failure> ChatCall::begin_stream() {
+  if (request_.echoes_logprobs())
+    if (auto failure = co_await await_scored_prompt()) co_return failure;
+  const auto openings = co_await openings_text();
+  unsent_ += openings;
+  co_return co_await flush();
+}
+
+// The first choice's sequence tells them with its first delta, which is taken later. If that is an error, nothing of
+// the stream has been sent, and its status is still free.
+asio::awaitable<ChatCall::Failure> ChatCall::await_scored_prompt() {
+  const auto is_first_choice = [](const auto& delta) { return delta.first == 0; };
+  for (;;) {
+    const auto found = std::find_if(deltas_.begin(), deltas_.end(), is_first_choice);
+    if (found != deltas_.end()) {
+      if (!found->second.error) {
+        wire_->score_prompt(found->second.prompt_logprobs);
+        co_return std::nullopt;
+      }
+      auto failed = std::move(found->second);
+      deltas_.erase(found);
+      co_return co_await take(0, std::move(failed));
+    }
+    if (auto failure = interrupted()) co_return failure;
+    co_await wait();
+  }
 }
 
 asio::awaitable<ChatCall::Failure> ChatCall::take(std::uint32_t choice, GenerateDelta delta) {

@@ -74,6 +74,8 @@ class ChatCall {
   Failure submit();
   void on_delta(std::uint32_t choice, GenerateDelta delta);
   boost::asio::awaitable<Failure> generate();
+  boost::asio::awaitable<Failure> begin_stream();
+  boost::asio::awaitable<Failure> await_scored_prompt();
   boost::asio::awaitable<Failure> take(std::uint32_t choice, GenerateDelta delta);
   boost::asio::awaitable<Failure> flush();
   boost::asio::awaitable<Failure> deliver();
