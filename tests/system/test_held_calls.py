@@ -61,7 +61,7 @@ def daemon(tmp_path):
     script_model.write_model(tmp_path / "model")
     config = script_model.write_config(tmp_path / "model", 2)
     with Daemon(tmp_path, config, "--set", "gateway.listen=127.0.0.1:0", "--set",
-                f"run.folder={tmp_path}/runs") as running:
+                f"run.folder={tmp_path}/runs", "--set", "model.threads=1") as running:
         yield running
 
 
