@@ -47,7 +47,8 @@ def trained_words(rollout, calls):
     words = [f"{len(trained)} trained once, in version {rollout['trained_in_version']}"] if trained else []
     if not trained:
         problems.append("none trained")
-    return words + [f"{count} {reason}" for reason, count in left_out.items() if reason in UNTRAINED_BY_INTENT], problems
+    words += [f"{count} {reason}" for reason, count in left_out.items() if reason in UNTRAINED_BY_INTENT]
+    return words, problems
 
 
 def account(rollout, paused=None, is_trained=False):
@@ -57,9 +58,10 @@ def account(rollout, paused=None, is_trained=False):
     words, problems = [f"{len(calls)} calls"], []
     if superseded:
         words.append(f"{len(superseded)} superseded")
-    for of in ([held_words(calls, *paused)] if paused else []) + ([trained_words(rollout, calls)] if is_trained else []):
-        words += of[0]
-        problems += of[1]
+    for more_words, more_problems in ([held_words(calls, *paused)] if paused else []) + (
+            [trained_words(rollout, calls)] if is_trained else []):
+        words += more_words
+        problems += more_problems
     prompts = {json.dumps(call["messages"], sort_keys=True) for call in calls}
     if len(prompts) < len(calls):
         problems.append(f"{len(calls) - len(prompts)} recorded twice")
