@@ -75,6 +75,16 @@ OrApiError<Caller> identify(const Route& route, const std::string& key, const At
   return Caller{};
 }
 
+bool is_observer(const std::string& key, const config::Gateway& options) {
+  return !options.observer_key.empty() && equal_in_constant_time(key, options.observer_key);
+}
+
+OrApiError<Caller> identify_observer(const std::string& key, const config::Gateway& options) {
+  if (options.observer_key.empty() || is_observer(key, options)) return Caller{};
+  if (!options.admin_key.empty() && equal_in_constant_time(key, options.admin_key)) return Caller{};
+  return key.empty() ? no_key() : wrong_key();
+}
+
 OrApiError<Caller> identify_admin(const std::string& key, bool is_loopback, const Attempts& attempts,
                                   const config::Gateway& options) {
   auto forbidden = authentication_error("");

@@ -28,6 +28,10 @@ OrApiError<Caller> identify(const Route& route, const std::string& key, const At
 OrApiError<Caller> find_attempt(AttemptKey attempt, const Attempts& attempts);
 // Whether it looks like an attempt's key.
 bool is_attempt_key(const std::string& key);
+// /metrics and GET /admin/state: gateway.observer_key, or what opens /admin. Without an observer's key /metrics is open
+// to all, and the state as /admin is.
+bool is_observer(const std::string& key, const config::Gateway& options);
+OrApiError<Caller> identify_observer(const std::string& key, const config::Gateway& options);
 // Admin routes: the admin key, or from loopback if there is none. An attempt's key never opens them.
 OrApiError<Caller> identify_admin(const std::string& key, bool is_loopback, const Attempts& attempts,
                                   const config::Gateway& options);

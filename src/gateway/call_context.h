@@ -1,12 +1,15 @@
 // What the handlers of model requests share: the daemon's parts, the text worker, the counters that
 // number requests and calls. Owned by the server; io thread only.
 #pragma once
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "corisco/base/random.h"
 #include "corisco/base/strings.h"
 #include "corisco/gateway/server.h"
+#include "gateway/api_error.h"
 #include "gateway/call_ids.h"
 #include "gateway/gateway_metrics.h"
 #include "gateway/literal_text.h"
@@ -50,5 +53,7 @@ struct CallContext {
   std::uint64_t num_unseeded = 0;        // calls outside any rollout without a seed
   std::uint64_t process;
   bool has_warned_of_models = false;
+  // Of each running call, by its number: tells its client at once that the server ends.
+  std::map<std::uint64_t, std::function<void(const ApiError&)>> farewells;
 };
 }  // namespace corisco::gateway

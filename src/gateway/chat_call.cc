@@ -14,23 +14,34 @@ namespace corisco::gateway {
 namespace asio = boost::asio;
 namespace {
 constexpr const char* kEventStream = "text/event-stream; charset=utf-8";
+constexpr Duration kSignIntervalMin = std::chrono::seconds(1);   // whatever a client says of its patience
 
 Duration to_duration(double seconds) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
 }
+
+// A wait of which the client is told in time: usual, or a part of what it says that it waits at most.
+Duration told_within(Duration usual, const std::optional<double>& patience_seconds, double part) {
+  if (!patience_seconds) return usual;
+  return std::min(usual, std::max(kSignIntervalMin, to_duration(part * *patience_seconds)));
 }
+}  // namespace
 
 ChatCall::ChatCall(CallContext& context, const WireFormat& format, Caller caller, ReplyWriter& reply,
-                   RetryMarks marks)
+                   Marks marks)
     : context_(context), parts_(context.parts), format_(format), attempt_(std::move(caller.attempt)), reply_(reply),
-      signal_(reply.peer().executor()), next_heartbeat_(real_clock().now() + parts_.silent_hold),
+      signal_(reply.peer().executor()),
+      heartbeat_(told_within(parts_.heartbeat, marks.retry.patience_seconds, 1.0 / 3)),
+      next_heartbeat_(real_clock().now() + told_within(parts_.silent_hold, marks.retry.patience_seconds, 2.0 / 3)),
       started_unix_seconds_(parts_.clock->unix_seconds()), number_(context.next_request++),
-      marks_(marks), given_up_from_(parts_.clock->now() + to_duration(marks.patience_seconds.value_or(0))) {
+      marks_(marks), given_up_from_(parts_.clock->now() + to_duration(marks.retry.patience_seconds.value_or(0))) {
+  context_.farewells.emplace(number_, [this](const ApiError& error) { tell_at_once(error); });
   if (attempt_) attempt_->running.emplace(number_, [this] { signal_.notify(); });
   reply_.peer().on_gone([this] { signal_.notify(); });
 }
 
 ChatCall::~ChatCall() {
+  context_.farewells.erase(number_);
   for (auto& choice : choices_) cancel(choice);
   end_hold();
   reply_.peer().on_gone(nullptr);
@@ -81,6 +92,7 @@ asio::awaitable<ChatCall::Failure> ChatCall::parse(RequestBody body) {
 // Who is asked, and in which form the reply goes.
 ChatCall::Failure ChatCall::take(ChatRequest request) {
   request_ = std::move(request);
+  request_.is_subagents |= marks_.is_subagents;
   context_.metrics.tools_left_out.add(request_.num_tools_left_out);
   if (auto unknown = unknown_model(parts_.config->gateway, request_.model)) return unknown;
   request_.role = role_of(parts_.config->gateway, request_.model);
@@ -148,9 +160,7 @@ void ChatCall::on_delta(std::uint32_t choice, GenerateDelta delta) {
 // attempt's closing.
 asio::awaitable<ChatCall::Failure> ChatCall::generate() {
   if (request_.is_stream) {
-    const auto openings = co_await openings_text();
-    unsent_ += openings;
-    if (auto failure = co_await flush()) co_return failure;
+    if (auto failure = co_await begin_stream()) co_return failure;
   }
   while (is_generating() || !deltas_.empty()) {
     if (auto failure = interrupted()) co_return failure;
@@ -163,6 +173,34 @@ asio::awaitable<ChatCall::Failure> ChatCall::generate() {
     if (auto failure = co_await flush()) co_return failure;
   }
   co_return std::nullopt;
+}
+
+asio::awaitable<ChatCall::Failure> ChatCall::begin_stream() {
+  if (request_.echoes_logprobs())
+    if (auto failure = co_await await_scored_prompt()) co_return failure;
+  const auto openings = co_await openings_text();
+  unsent_ += openings;
+  co_return co_await flush();
+}
+
+// The first choice's sequence tells them with its first delta, which is taken later. If that is an error, nothing of
+// the stream has been sent, and its status is still free.
+asio::awaitable<ChatCall::Failure> ChatCall::await_scored_prompt() {
+  const auto is_first_choice = [](const auto& delta) { return delta.first == 0; };
+  for (;;) {
+    const auto found = std::find_if(deltas_.begin(), deltas_.end(), is_first_choice);
+    if (found != deltas_.end()) {
+      if (!found->second.error) {
+        wire_->score_prompt(found->second.prompt_logprobs);
+        co_return std::nullopt;
+      }
+      auto failed = std::move(found->second);
+      deltas_.erase(found);
+      co_return co_await take(0, std::move(failed));
+    }
+    if (auto failure = interrupted()) co_return failure;
+    co_await wait();
+  }
 }
 
 asio::awaitable<ChatCall::Failure> ChatCall::take(std::uint32_t choice, GenerateDelta delta) {
@@ -197,7 +235,7 @@ asio::awaitable<ChatCall::Failure> ChatCall::flush() {
     if (!is_begun) co_return interrupted();
   }
   const bool is_sent = co_await reply_.piece(std::exchange(unsent_, {}));
-  next_heartbeat_ = real_clock().now() + parts_.heartbeat;
+  next_heartbeat_ = real_clock().now() + heartbeat_;
   if (is_sent) co_return std::nullopt;
   co_return interrupted();
 }
@@ -213,9 +251,11 @@ void ChatCall::cancel(Choice& choice) {
 
 asio::awaitable<void> ChatCall::wait(TimePoint until) {
   const auto deadline = std::min(until, next_heartbeat_);
+  is_waiting_ = true;
   const bool is_notified = co_await signal_.wait_until(deadline);
+  is_waiting_ = false;
   if (is_notified || deadline < next_heartbeat_) co_return;
-  next_heartbeat_ = real_clock().now() + parts_.heartbeat;
+  next_heartbeat_ = real_clock().now() + heartbeat_;
   co_await send_heartbeat();
 }
 

@@ -27,8 +27,13 @@
 namespace corisco::gateway {
 class ChatCall {
  public:
+  // What the head says of the request.
+  struct Marks {
+    RetryMarks retry{};
+    bool is_subagents = false;
+  };
   // context, format and reply outlive it.
-  ChatCall(CallContext& context, const WireFormat& format, Caller caller, ReplyWriter& reply, RetryMarks marks);
+  ChatCall(CallContext& context, const WireFormat& format, Caller caller, ReplyWriter& reply, Marks marks);
   ChatCall(const ChatCall&) = delete;
   ChatCall& operator=(const ChatCall&) = delete;
   ~ChatCall();
@@ -69,6 +74,8 @@ class ChatCall {
   Failure submit();
   void on_delta(std::uint32_t choice, GenerateDelta delta);
   boost::asio::awaitable<Failure> generate();
+  boost::asio::awaitable<Failure> begin_stream();
+  boost::asio::awaitable<Failure> await_scored_prompt();
   boost::asio::awaitable<Failure> take(std::uint32_t choice, GenerateDelta delta);
   boost::asio::awaitable<Failure> flush();
   boost::asio::awaitable<Failure> deliver();
@@ -82,7 +89,7 @@ class ChatCall {
   boost::asio::awaitable<bool> send_last(Streams streams, Usage usage);
 
   Call make_call(std::uint32_t choice);
-  CallState state_of(const ChoiceStream& choice, bool is_side) const;
+  CallState state_of(const ChoiceStream& choice, bool is_left_out) const;
   SideCalls::Facts side_facts() const;
   boost::asio::awaitable<Failure> record(std::uint32_t choice);
   void learn_from_recorded(std::uint32_t choice, CallId call, CallState state);
@@ -93,6 +100,7 @@ class ChatCall {
   void settle_models();
   boost::asio::awaitable<void> abandon();
   boost::asio::awaitable<void> tell(ApiError error);
+  void tell_at_once(const ApiError& error);
   void note_machine_error(const Error& error);
   void mark_recorded();
 
@@ -113,12 +121,14 @@ class ChatCall {
   std::shared_ptr<AttemptState> attempt_;    // null: outside any rollout
   ReplyWriter& reply_;
   Signal signal_;
+  const Duration heartbeat_;             // the longest silence once the reply has begun
   TimePoint next_heartbeat_;
   double started_unix_seconds_;
   std::uint64_t number_;                     // among the attempt's running calls
   std::uint32_t turn_ = 0;
   bool is_early_ = false;                    // as SideCalls means it
   bool is_held_ = false;
+  bool is_waiting_ = false;              // in wait(): nothing is being written
   coordinator::Gate::Pass pass_;
   ChatRequest request_;
   std::shared_ptr<ChatReply> wire_;          // from the parsed request on; the text thread has it while it writes
@@ -131,7 +141,7 @@ class ChatCall {
   std::vector<CallId> recorded_;
   bool is_delivered_ = false;
 
-  const RetryMarks marks_;
+  const Marks marks_;
   const TimePoint given_up_from_;            // its client waits as long, if it says how long it waits
   RequestIdentity identity_;
   std::optional<Attachment> earlier_;        // whose reply this call waits for, or repeats

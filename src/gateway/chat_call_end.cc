@@ -32,10 +32,12 @@ Call ChatCall::make_call(std::uint32_t choice) {
   call.temperature = from.sampling.temperature;
   const bool is_side = attempt_ && !is_frozen() && attempt_->side_calls.is_side(side_facts());
   if (is_side) context_.metrics.side_calls.add();
-  call.state = state_of(from.stream, is_side);
-  const bool is_trained_kind = !is_frozen() && (!is_side || parts_.config->gateway.train_side_calls);
+  const auto& config = parts_.config->gateway;
+  const bool is_left_out =
+      (is_side && !config.train_side_calls) || (request_.is_subagents && !config.train_subagents);
+  call.state = state_of(from.stream, is_left_out);
   call.is_trainable = attempt_ && attempt_->opening.mode == Mode::train && from.sampling.temperature > 0 &&
-                      is_trained_kind;
+                      !is_frozen() && !is_left_out;
   if (call.is_trainable) call.routed_experts = from.stream.take_routed_experts();
   call.reply_text = from.stream.text();
   call.parse_errors = from.stream.parse_errors();
@@ -44,10 +46,10 @@ Call ChatCall::make_call(std::uint32_t choice) {
   return call;
 }
 
-CallState ChatCall::state_of(const ChoiceStream& choice, bool is_side) const {
+CallState ChatCall::state_of(const ChoiceStream& choice, bool is_left_out) const {
   if (is_frozen()) return CallState::frozen;
   if (choice.finish().value_or(FinishReason::aborted) == FinishReason::aborted) return CallState::aborted;
-  return is_side && !parts_.config->gateway.train_side_calls ? CallState::side : CallState::used;
+  return is_left_out ? CallState::side : CallState::used;
 }
 
 SideCalls::Facts ChatCall::side_facts() const {
@@ -145,6 +147,13 @@ asio::awaitable<void> ChatCall::tell(ApiError error) {
   } else {
     reply_.close_after();   // signs of life spent its status: a body that ends would pass for the reply
   }
+}
+
+// The server ends, and its connections with it.
+void ChatCall::tell_at_once(const ApiError& error) {
+  if (!is_waiting_ || is_peer_gone()) return;
+  if (!reply_.has_begun()) reply_.whole_at_once(error_reply(error, format_.error_shape()));
+  else if (request_.is_stream) reply_.end_at_once(std::exchange(unsent_, {}) + wire_->failure(error));
 }
 
 // The attempt is tried again rather than trained: it was not the policy's doing.

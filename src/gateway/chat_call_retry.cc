@@ -16,7 +16,7 @@ namespace asio = boost::asio;
 asio::awaitable<ChatCall::Failure> ChatCall::follow_earlier() {
   if (!attempt_ || request_.samples_nothing()) co_return std::nullopt;   // nothing to sample twice
   auto& retries = attempt_->retries;
-  while (const auto earlier = retries.find(identity_, marks_.is_retry, parts_.clock->now())) {
+  while (const auto earlier = retries.find(identity_, marks_.retry.is_retry, parts_.clock->now())) {
     const bool waits = earlier->stage == Exchange::Stage::running;
     earlier_.emplace(earlier, number_, [this] { signal_.notify(); });
     earlier->given_up_from = std::max(earlier->given_up_from, given_up_from_);

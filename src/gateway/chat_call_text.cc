@@ -29,7 +29,8 @@ std::string openings_of(ChatReply& wire, std::uint32_t count, const std::vector<
 
 asio::awaitable<std::string> ChatCall::openings_text() {
   const auto count = static_cast<std::uint32_t>(choices_.size());
-  const auto bytes = count * prompt_bytes(request_, prompt_.ids.size());
+  const auto num_logprobs = request_.echoes_logprobs() ? request_.num_prompt_logprobs(prompt_.ids.size()) : 0;
+  const auto bytes = count * prompt_bytes(request_, prompt_.ids.size()) + num_logprobs * kLogprobBytes;
   if (bytes <= TextWorker::kBytesInPlaceMax) co_return openings_of(*wire_, count, prompt_.ids);
   auto write = [wire = wire_, ids = prompt_.ids, count] { return openings_of(*wire, count, ids); };
   auto text = co_await context_.worker.run(bytes, std::move(write));

@@ -38,6 +38,8 @@ class ChatReply {
  public:
   virtual ~ChatReply() = default;
 
+  // Before the openings of a stream whose request echoes_logprobs(): those of the prompt's tokens but its first.
+  virtual void score_prompt(const std::vector<PromptLogprob>&) {}
   // A stream: one opening for each choice, pieces, an ending for each choice, done.
   virtual std::string opening(std::uint32_t choice, const std::vector<TokenId>& prompt_ids) = 0;
   virtual std::string piece(std::uint32_t choice, const ChoicePiece& piece) = 0;   // empty if nothing shows

@@ -46,6 +46,7 @@ struct ChatRequest {
   bool adds_prompt_prefix = true;        // before prompt_text, what the tokenizer puts before a text
   bool is_completion() const { return prompt_text.has_value() || !prompt_ids.empty(); }
   std::string tools_json;                // in OpenAI's form; empty: none
+  bool is_subagents = false;             // as its head or body says
   std::uint32_t num_tools_left_out = 0;  // those that the vendor's own servers run
   bool reads_tool_calls = true;          // false: the client wants none (tool_choice "none")
   ReplyForm form;

@@ -129,6 +129,13 @@ void Connection::cut_after(std::uint32_t seconds) {
 
 void Connection::cancel_cut() { stall_.expires_at(std::chrono::steady_clock::time_point::max()); }
 
+void Connection::write_last(const std::string& bytes) {
+  if (is_gone()) return;
+  boost::system::error_code ignored;     // it is cut anyway
+  transport_->write_some(asio::buffer(bytes), ignored);
+  transport_->end_writing();
+}
+
 asio::awaitable<bool> Connection::write(std::string bytes) {
   std::size_t sent = 0;
   while (sent < bytes.size()) {

@@ -25,6 +25,7 @@ class Connection final : public Peer, public std::enable_shared_from_this<Connec
   void cut();
 
   boost::asio::awaitable<bool> write(std::string bytes) override;
+  void write_last(const std::string& bytes) override;
   bool is_gone() const override { return is_cut_ || inbox_.is_gone(); }
   void on_gone(std::function<void()> then) override { inbox_.on_gone(std::move(then)); }
   boost::asio::any_io_executor executor() const override { return executor_; }

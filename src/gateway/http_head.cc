@@ -48,16 +48,20 @@ bool is_host(std::string_view text) {
   });
 }
 
-// "http://host/path" as proxies send it becomes "/path".
-std::string origin_form(std::string_view target) {
+// "http://host/path", as proxies send it, is "/path" at host.
+struct Target {
+  std::string path;                      // with its query
+  std::optional<std::string_view> authority{};
+};
+Target target_of(std::string_view target) {
   for (const std::string_view scheme : {"http://", "https://"}) {
     if (ascii::lower(target.substr(0, scheme.size())) != scheme) continue;
-    const auto slash = target.find_first_of("/?", scheme.size());
-    if (slash == std::string_view::npos) return "/";
-    const auto rest = std::string(target.substr(slash));
-    return rest.front() == '?' ? "/" + rest : rest;
+    const auto rest = target.substr(scheme.size());
+    const auto end = std::min(rest.find_first_of("/?"), rest.size());
+    const auto path = rest.substr(end);
+    return {cat(starts_with(path, "/") ? "" : "/", path), rest.substr(0, end)};
   }
-  return std::string(target);
+  return {std::string(target)};
 }
 
 MaybeError parse_version(std::string_view version, Head& head) {
@@ -71,7 +75,9 @@ MaybeError parse_version(std::string_view version, Head& head) {
   return std::nullopt;
 }
 
-MaybeError parse_request_line(std::string_view line, const HeadLimits& limits, Head& head) {
+// authority: that the target names, if it does.
+MaybeError parse_request_line(std::string_view line, const HeadLimits& limits, Head& head,
+                              std::optional<std::string>& authority) {
   const auto first = line.find(' ');
   const auto last = line.rfind(' ');
   if (first == std::string_view::npos || last == first) return refused(400, "malformed request line");
@@ -81,7 +87,11 @@ MaybeError parse_request_line(std::string_view line, const HeadLimits& limits, H
   if (target.size() > limits.target_bytes_max) return refused(414, "the request target is too long");
   if (!is_target(target)) return refused(400, "malformed request target");
   head.method = method;
-  head.target = origin_form(target);
+  auto parsed = target_of(target);
+  if (parsed.authority && (parsed.authority->empty() || !is_host(*parsed.authority)))
+    return refused(400, "malformed host in the request target");
+  authority = parsed.authority;
+  head.target = std::move(parsed.path);
   if (head.target.front() != '/' && !(head.target == "*" && method == "OPTIONS"))
     return refused(400, "the request target must be a path");
   return parse_version(line.substr(last + 1), head);
@@ -108,11 +118,14 @@ std::vector<std::string_view> all_values(const Head& head, std::string_view name
   return values;
 }
 
-MaybeError check_host(const Head& head) {
+// A target's own authority counts in the header's place (RFC 9112 section 3.2.2).
+MaybeError check_host(Head& head, const std::optional<std::string>& authority) {
   const auto hosts = all_values(head, "host");
   if (hosts.size() > 1) return refused(400, "more than one Host header");
   if (hosts.empty() && head.is_version_1_1) return refused(400, "the Host header is missing");
   if (!hosts.empty() && !is_host(hosts.front())) return refused(400, "malformed Host header");
+  for (auto& field : head.fields)
+    if (authority && field.name == "host") field.value = *authority;
   return std::nullopt;
 }
 
@@ -166,7 +179,7 @@ MaybeError check_framing(Head& head) {
   for (auto* check : {&check_length, &check_transfer_encoding, &check_expect})
     if (auto error = check(head)) return error;
   read_connection(head);
-  return check_host(head);
+  return std::nullopt;
 }
 
 // A line feed without its carriage return can never become a valid head.
@@ -206,7 +219,8 @@ HeadScan scan_head(std::string_view bytes, const HeadLimits& limits) {
 OrApiError<Head> parse_head(std::string_view text, const HeadLimits& limits) {
   Head head;
   auto end = text.find("\r\n");
-  if (auto error = parse_request_line(text.substr(0, end), limits, head)) return std::move(*error);
+  std::optional<std::string> authority;
+  if (auto error = parse_request_line(text.substr(0, end), limits, head, authority)) return std::move(*error);
   for (auto rest = text.substr(end + 2); rest.substr(0, 2) != "\r\n"; rest.remove_prefix(end + 2)) {
     if (head.fields.size() == limits.fields_max)
       return refused(431, "too many header lines", "too_many_headers");
@@ -214,6 +228,7 @@ OrApiError<Head> parse_head(std::string_view text, const HeadLimits& limits) {
     if (auto error = parse_field(rest.substr(0, end), head)) return std::move(*error);
   }
   if (auto error = check_framing(head)) return std::move(*error);
+  if (auto error = check_host(head, authority)) return std::move(*error);
   return head;
 }
 }  // namespace corisco::gateway

@@ -19,7 +19,7 @@ struct Head {
   std::string method;
   std::string target;              // path and query, without scheme and authority
   bool is_version_1_1 = true;
-  std::vector<Field> fields;
+  std::vector<Field> fields;       // Host as the target names it, where it does
   std::optional<std::uint64_t> content_length;
   bool is_chunked = false;
   bool expects_continue = false;

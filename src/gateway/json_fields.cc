@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "corisco/base/json.h"
+#include "gateway/lone_surrogates.h"
 #include "gateway/utf8_check.h"
 
 namespace corisco::gateway {
@@ -37,6 +38,9 @@ OrApiError<Json> parse_json_object(std::string_view text, const JsonLimits& limi
                                " levels or has an object with more than ", limits.members_max, " members"),
                            {}, "invalid_json");
   auto parsed = parse_ordered_json(text);
+  // Looked for when something is wrong alone, since hardly a text has one.
+  if (parsed.is_discarded())
+    if (const auto replaced = with_lone_surrogates_replaced(text)) parsed = parse_ordered_json(*replaced);
   if (parsed.is_discarded()) {
     if (const auto at = invalid_utf8_at(text))
       return invalid_request(cat("the body is not UTF-8: its byte ", *at, " begins no character"), {}, "invalid_json");

@@ -22,7 +22,7 @@ struct JsonLimits {
 };
 // Counted before anything is built from the text.
 bool exceeds(std::string_view text, const JsonLimits& limits);
-// The text as a JSON object, or why not; the text is never repeated.
+// The text as a JSON object, or why not; the text is never repeated. Half a character becomes U+FFFD.
 OrApiError<Json> parse_json_object(std::string_view text, const JsonLimits& limits = {});
 
 // Reads fields one after another; the first problem is kept, later reads still return.

@@ -105,6 +105,7 @@ class OpenAiCompletionReply final : public OpenAiReply {
         echoes_prompt_(request.echoes_prompt), adds_prompt_prefix_(request.adds_prompt_prefix),
         sent_prompt_(echoes_prompt_ ? request.prompt_text : std::nullopt),
         logprobs_(request.num_choices, LogprobLists(tokenizer_, top_logprobs_)) {}
+  void score_prompt(const std::vector<PromptLogprob>& scored) override { scored_ = scored; }
   std::string opening(std::uint32_t choice, const std::vector<TokenId>& prompt_ids) override;
   std::string piece(std::uint32_t choice, const ChoicePiece& piece) override;
   std::string ending(std::uint32_t choice, const ChoiceStream& ended) override;
@@ -113,13 +114,13 @@ class OpenAiCompletionReply final : public OpenAiReply {
 
  private:
   std::string echo(const std::vector<TokenId>& prompt_ids) const;
-  Json whole_logprobs(std::uint32_t index, const std::vector<ChoiceStream>& choices,
-                      const std::vector<TokenId>& prompt_ids);
+  void add_echoed_logprobs(std::uint32_t index, const std::vector<TokenId>& prompt_ids);
 
   const std::shared_ptr<const text::Tokenizer> tokenizer_;
   const bool echoes_prompt_, adds_prompt_prefix_;
   const std::optional<std::string> sent_prompt_;   // to be echoed; none: ids were sent
   std::vector<LogprobLists> logprobs_;   // by choice
+  std::vector<PromptLogprob> scored_;    // of the prompt, if it is echoed with them
 };
 
 // A text as it was sent, without what the tokenizer puts before it; ids with their control tokens.
@@ -130,6 +131,10 @@ std::string OpenAiCompletionReply::echo(const std::vector<TokenId>& prompt_ids) 
 
 std::string OpenAiCompletionReply::opening(std::uint32_t choice, const std::vector<TokenId>& prompt_ids) {
   auto shown = choice_of(choice, echo(prompt_ids));
+  if (echoes_prompt_ && returns_logprobs_) {
+    add_echoed_logprobs(choice, prompt_ids);
+    shown["logprobs"] = logprobs_[choice].take();
+  }
   if (returns_token_ids_) shown["prompt_token_ids"] = prompt_ids;
   return stream_event(chunk(std::move(shown)));
 }
@@ -152,16 +157,9 @@ std::string OpenAiCompletionReply::ending(std::uint32_t choice, const ChoiceStre
   return stream_event(chunk(std::move(shown)));
 }
 
-// The prompt's are those of the first choice, who alone is asked for them.
-Json OpenAiCompletionReply::whole_logprobs(std::uint32_t index, const std::vector<ChoiceStream>& choices,
-                                           const std::vector<TokenId>& prompt_ids) {
-  auto& lists = logprobs_[index];
-  if (echoes_prompt_) {
-    const auto num_hidden = sent_prompt_ && adds_prompt_prefix_ ? tokenizer_->own_prefix().size() : 0;
-    lists.add_prompt(prompt_ids, num_hidden, choices.front().prompt_logprobs());
-  }
-  lists.add(choices[index].tokens(), choices[index].top_logprobs());
-  return lists.take();
+void OpenAiCompletionReply::add_echoed_logprobs(std::uint32_t index, const std::vector<TokenId>& prompt_ids) {
+  const auto num_hidden = sent_prompt_ && adds_prompt_prefix_ ? tokenizer_->own_prefix().size() : 0;
+  logprobs_[index].add_prompt(prompt_ids, num_hidden, scored_);
 }
 
 std::string OpenAiCompletionReply::whole(const std::vector<ChoiceStream>& choices,
@@ -171,6 +169,7 @@ std::string OpenAiCompletionReply::whole(const std::vector<ChoiceStream>& choice
   usage.prompt_tokens = prompt_ids.size();
   reply["choices"] = Json::array();
   const auto echoed = echo(prompt_ids);
+  if (echoes_prompt_) scored_ = choices.front().prompt_logprobs();   // who alone is asked for them
   Json prompt_logprobs;
   if (prompt_logprobs_)
     prompt_logprobs = prompt_logprobs_json(tokenizer_.get(), prompt_ids, choices.front(), *prompt_logprobs_);
@@ -178,7 +177,11 @@ std::string OpenAiCompletionReply::whole(const std::vector<ChoiceStream>& choice
     const auto& choice = choices[i];
     usage.add(choice);
     auto shown = choice_of(i, echoed + choice.text());
-    if (returns_logprobs_) shown["logprobs"] = whole_logprobs(i, choices, prompt_ids);
+    if (returns_logprobs_) {
+      if (echoes_prompt_) add_echoed_logprobs(i, prompt_ids);
+      logprobs_[i].add(choice.tokens(), choice.top_logprobs());
+      shown["logprobs"] = logprobs_[i].take();
+    }
     shown["finish_reason"] = to_string(choice.finish().value_or(FinishReason::aborted));
     if (returns_token_ids_) {
       shown["token_ids"] = token_ids(choice.tokens());

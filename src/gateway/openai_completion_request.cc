@@ -62,9 +62,6 @@ OrApiError<ChatRequest> parse_openai_completion(const RequestBody& body, const C
   request.returns_logprobs = logprobs.has_value();
   request.top_logprobs = static_cast<std::uint32_t>(logprobs.value_or(0));
   read_openai_output(fields, limits, request);
-  if (request.is_stream && request.echoes_logprobs())   // as prompt_logprobs
-    fields.refuse("echo", "with 'logprobs' is not available in a stream; ask without 'stream'",
-                  "unsupported_parameter");
   if (fields.problem()) return *fields.problem();
   return request;
 }

@@ -45,7 +45,7 @@ std::string ReplyWriter::framed(std::string_view bytes) const {
   return cat(size.data(), bytes, "\r\n");
 }
 
-asio::awaitable<bool> ReplyWriter::whole(Reply reply) {
+std::string ReplyWriter::text_of(const Reply& reply) {
   status_ = reply.status;
   has_begun_ = true;
   auto text = head_text(reply.status, reply.content_type, reply.headers);
@@ -53,7 +53,17 @@ asio::awaitable<bool> ReplyWriter::whole(Reply reply) {
   if (reply.status != kNoContent) text += cat("Content-Length: ", reply.body.size(), "\r\n");
   text += "\r\n";
   if (!is_head_only_) text += reply.body;
+  return text;
+}
+
+asio::awaitable<bool> ReplyWriter::whole(Reply reply) {
+  auto text = text_of(reply);
   co_return co_await peer_.write(std::move(text));
+}
+
+void ReplyWriter::whole_at_once(const Reply& reply) {
+  close_after();
+  peer_.write_last(text_of(reply));
 }
 
 asio::awaitable<bool> ReplyWriter::begin(std::string content_type) {
@@ -77,9 +87,16 @@ asio::awaitable<bool> ReplyWriter::piece(std::string bytes) {
   co_return co_await peer_.write(framed(bytes));
 }
 
-asio::awaitable<bool> ReplyWriter::end(std::string last_bytes) {
+std::string ReplyWriter::end_text(const std::string& last_bytes) const {
   auto text = framed(last_bytes);
   if (is_chunked_) text += "0\r\n\r\n";
+  return text;
+}
+
+asio::awaitable<bool> ReplyWriter::end(std::string last_bytes) {
+  auto text = end_text(last_bytes);
   co_return co_await peer_.write(std::move(text));
 }
+
+void ReplyWriter::end_at_once(const std::string& last_bytes) { peer_.write_last(end_text(last_bytes)); }
 }  // namespace corisco::gateway

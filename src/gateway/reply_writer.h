@@ -34,6 +34,9 @@ class ReplyWriter {
   boost::asio::awaitable<bool> begin_as(Reply head);   // its body is not sent
   boost::asio::awaitable<bool> piece(std::string bytes);
   boost::asio::awaitable<bool> end(std::string last_bytes);
+  // The same where the server ends and nobody can wait: as far as the peer takes it at once. Not within another.
+  void whole_at_once(const Reply& reply);
+  void end_at_once(const std::string& last_bytes);
 
   bool has_begun() const { return has_begun_; }
   int status() const { return status_; }             // 0: nothing was sent
@@ -45,6 +48,8 @@ class ReplyWriter {
  private:
   std::string head_text(int status, const std::string& content_type, const HeaderList& headers) const;
   std::string framed(std::string_view bytes) const;
+  std::string text_of(const Reply& reply);
+  std::string end_text(const std::string& last_bytes) const;
 
   Peer& peer_;
   std::string request_id_;

@@ -6,6 +6,7 @@
 #include "gateway/openai_responses.h"
 #include "gateway/reply_form_fields.h"
 #include "gateway/responses_history.h"
+#include "gateway/subagent_marks.h"
 
 namespace corisco::gateway {
 namespace {
@@ -149,6 +150,7 @@ OrApiError<ChatRequest> parse_openai_responses(const RequestBody& body, const Ch
   read_responses_form(fields, request);
   read_responses_tool_choice(fields, request);
   read_include(fields, request);
+  request.is_subagents = is_from_subagent(fields.find("client_metadata"));
   read_template_kwargs(fields, request);
   if (const auto max = fields.integer("max_output_tokens", 1, 0x7fffffff))
     request.max_tokens = static_cast<std::uint32_t>(*max);

@@ -12,6 +12,7 @@
 #include "gateway/model_names.h"
 #include "gateway/retry_identity.h"
 #include "gateway/rollout_routes.h"
+#include "gateway/subagent_marks.h"
 #include "gateway/token_count.h"
 #include "gateway/upstream_call.h"
 #include "gateway/upstream_request.h"
@@ -129,7 +130,10 @@ Plan Router::plan(const Head& head, bool is_loopback) {
     caller = lightning_.identify(plan.route, key, is_loopback);
   else if (is_model_route(kind) || kind == RouteKind::events)
     caller = identify(plan.route, key, *parts_.attempts, options);
-  if (is_admin_route(kind)) caller = identify_admin(key, is_loopback, *parts_.attempts, options);
+  else if (kind == RouteKind::metrics)
+    caller = identify_observer(key, options);
+  const bool is_looked_at = kind == RouteKind::admin_state && is_observer(key, options);
+  if (is_admin_route(kind) && !is_looked_at) caller = identify_admin(key, is_loopback, *parts_.attempts, options);
   if (const auto* error = std::get_if<ApiError>(&caller)) {
     plan.refusal = error_reply(*error, shape);
     context_.metrics.refused(error->code);
@@ -211,7 +215,7 @@ asio::awaitable<void> Router::answer_model(Plan plan, const Head& head, std::str
     body = std::move(sorted.body);
   }
   if (const auto* format = wire_format_of(kind)) {
-    ChatCall call(context_, *format, plan.caller, reply, retry_marks_of(head));
+    ChatCall call(context_, *format, plan.caller, reply, {retry_marks_of(head), is_from_subagent(head)});
     co_await call.run(std::move(body));
   } else {
     co_await count_tokens(context_, plan.caller, std::move(body), reply);

@@ -129,6 +129,8 @@ void Server::stop() {
   state_->acceptor.close(ignored);
   state_->router.stop();
   state_->room.notify();
+  const auto stopping = from_error({Code::unavailable, "the daemon is stopping"});
+  for (const auto& [number, tell] : state_->context.farewells) tell(stopping);
   const auto open = state_->connections;
   for (const auto& [number, weak] : open)
     if (const auto connection = weak.lock()) connection->cut();

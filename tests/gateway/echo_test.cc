@@ -116,8 +116,38 @@ TEST_F(EchoTest, AStreamBeginsWithThePrompt) {
     texts[shown["index"].get<int>()] += shown["text"].get<std::string>();
   }
   EXPECT_EQ(texts, (std::map<int, std::string>{{0, "abhello"}, {1, "abhello"}}));
-  body["logprobs"] = 0;
-  EXPECT_EQ(refusal(ask(post("/v1/completions", json_text(body)))), Refusal(400, "echo"));
+}
+
+// Its chunks' lists are, one behind the other, those of the reply in one piece.
+TEST_F(EchoTest, AStreamHasThePromptsLogprobsInItsFirstChunks) {
+  start();
+  json body = {{"prompt", "ab"}, {"echo", true}, {"logprobs", 1}, {"n", 2}};
+  const auto whole = parse_json(ask(post("/v1/completions", json_text(body))).body);
+  body["stream"] = true;
+  std::map<int, json> lists;
+  for (const auto& chunk : events(ask(post("/v1/completions", json_text(body))).body)) {
+    if (!chunk.is_object() || chunk["choices"][0]["logprobs"].is_null()) continue;
+    const auto& shown = chunk["choices"][0];
+    auto& joined = lists[shown["index"].get<int>()];
+    if (joined.is_null()) {
+      EXPECT_EQ(shown["logprobs"]["token_logprobs"], json({nullptr, -1.5}));
+    }
+    for (const auto& [name, list] : shown["logprobs"].items())
+      for (const auto& one : list) joined[name].push_back(one);
+  }
+  ASSERT_EQ(lists.size(), 2U);
+  for (const auto& made : whole["choices"]) EXPECT_EQ(lists[made["index"].get<int>()], made["logprobs"]);
+}
+
+TEST_F(EchoTest, AStreamThatFailsBeforeItsPromptIsScoredHasAStatus) {
+  generator.is_manual = true;
+  start();
+  RawClient client(port);
+  client.send(post("/v1/completions", R"({"prompt":"ab","echo":true,"logprobs":0,"stream":true})"));
+  ASSERT_TRUE(eventually([this] { return generator.requests.size() == 1; }));
+  EXPECT_FALSE(client.receive(50));
+  on_io([this] { generator.give(RequestId{1}, {}, {}, Error{Code::internal, "broken"}); return 0; });
+  EXPECT_EQ(client.read_reply().status, 500);
 }
 
 TEST_F(EchoTest, NoTokensAreThePromptAlone) {

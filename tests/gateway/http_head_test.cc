@@ -68,6 +68,10 @@ TEST(HttpHead, RequestLinesAndFields) {
       {"OPTIONS * HTTP/1.1\r\n" + host, 200},
       {"GET * HTTP/1.1\r\n" + host, 400},
       {"GET http://h:1/v1/models HTTP/1.1\r\n" + host, 200},
+      {"GET http://[::1]:80?q HTTP/1.1\r\n" + host, 200},
+      {"GET http:///v1/models HTTP/1.1\r\n" + host, 400},     // RFC 9110 section 4.2.1
+      {"GET http://u@h/ HTTP/1.1\r\n" + host, 400},
+      {"GET http://h/ HTTP/1.1\r\n\r\n", 400},
       {"\r\nGET / HTTP/1.1\r\n" + host, 200},                // RFC 9112 section 2.2
       {"\r\n\r\n\r\nGET / HTTP/1.1\r\n" + host, 400},
       {"GET / HTTP/9.9\r\n" + host, 505},
@@ -110,6 +114,8 @@ TEST(HttpHead, WhatItSays) {
   const auto head = accepted(
       "POST http://h/p?q=1 HTTP/1.1\r\nHOST: a\r\nX-Key: \t v \r\nContent-Length: 12\r\n\r\n");
   EXPECT_EQ(head.target, "/p?q=1");
+  EXPECT_EQ(*head.field("host"), "h") << "RFC 9112 section 3.2.2";
+  EXPECT_EQ(accepted("GET https://[::1]:80?q HTTP/1.1\r\nHost: a\r\n\r\n").target, "/?q");
   EXPECT_EQ(*head.field("x-key"), "v");
   EXPECT_EQ(head.content_length, 12U);
   EXPECT_TRUE(head.keeps_alive);

@@ -123,6 +123,24 @@ TEST_F(HttpServerTest, KeysOverHttp) {
   EXPECT_EQ(ask("GET /v1/models HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + key + "\r\n\r\n").status, 200);
 }
 
+TEST_F(HttpServerTest, AnObserversKeyOpensWhatIsLookedAt) {
+  config.gateway.admin_key = "adm1n";
+  config.gateway.observer_key = "eyes";
+  start();
+  const auto with = [this](std::string request, const std::string& key) {
+    return ask(request.insert(request.find("Host"), cat("Authorization: Bearer ", key, "\r\n"))).status;
+  };
+  EXPECT_EQ(ask(get("/metrics")).status, 401);
+  EXPECT_EQ(ask(get("/healthz")).status, 200);
+  for (const char* path : {"/metrics", "/admin/state"}) {
+    EXPECT_EQ(with(get(path), "eyes"), 200) << path;
+    EXPECT_EQ(with(get(path), "adm1n"), 200) << path;
+    EXPECT_EQ(with(get(path), open_attempt(path[1])), path[1] == 'm' ? 401 : 403) << path;
+  }
+  EXPECT_EQ(ask(post("/admin/pause", "", "eyes")).status, 401);
+  EXPECT_FALSE(is_paused);
+}
+
 TEST_F(HttpServerTest, KeepAliveAndPipelining) {
   start();
   RawClient client(port);

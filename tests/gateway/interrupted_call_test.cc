@@ -128,6 +128,22 @@ TEST_F(InterruptedCallTest, ALongHoldShowsSignsOfLife) {
   EXPECT_EQ(parse_json(whole.read_reply().body)["choices"][0]["message"]["content"], "hello");
 }
 
+// OpenAI's and Anthropic's clients say how long they wait; without the header this one would hear nothing for 100 s.
+TEST_F(InterruptedCallTest, AnImpatientClientIsToldInTime) {
+  start();
+  on_io([this] { gate.shut(); return 0; });
+  RawClient impatient(port), patient(port);
+  auto request = post("/v1/chat/completions", json_text(hi()));
+  patient.send(request);
+  request.insert(request.find("Content-Length"), "x-stainless-read-timeout: 1.5\r\n");
+  impatient.send(request);
+  ASSERT_TRUE(impatient.wait_for("1\r\n \r\n1\r\n \r\n")) << "and told again within the same time";
+  EXPECT_FALSE(patient.receive(50));
+  on_io([this] { gate.open(); return 0; });
+  EXPECT_EQ(parse_json(impatient.read_reply().body)["choices"][0]["message"]["content"], "hello");
+  EXPECT_EQ(patient.read_reply().status, 200);
+}
+
 TEST_F(InterruptedCallTest, AClosedGateIsToldAsUnavailable) {
   start();
   on_io([this] { gate.shut(); return 0; });
@@ -214,11 +230,33 @@ TEST_F(InterruptedCallTest, StoppingCutsWhatRunsAndRecordsIt) {
   RawClient busy(port), idle(port);
   ASSERT_NO_FATAL_FAILURE(begin_stream(busy));
   on_io([this] { generator.give(RequestId{1}, {'a'}, {}); return 0; });
+  ASSERT_TRUE(busy.wait_for("a\""));
   on_io([this] { server->stop(); return 0; });
   EXPECT_TRUE(busy.is_closed_by_peer());
+  const auto told = busy.read_reply();
+  EXPECT_TRUE(told.is_whole);
+  const auto chunks = events(told.body);
+  ASSERT_GT(chunks.size(), 2U);
+  EXPECT_EQ(chunks[chunks.size() - 2]["error"]["code"], "unavailable");
+  EXPECT_EQ(chunks.back(), "[DONE]");
   EXPECT_TRUE(idle.is_closed_by_peer());
   EXPECT_TRUE(eventually([this] { return sink.calls.size() == 1; }));
   EXPECT_FALSE(on_io([this] { return sink.delivered.at(CallId{1}); }));
+}
+
+TEST_F(InterruptedCallTest, StoppingTellsWhoIsHeld) {
+  start();
+  on_io([this] { gate.shut(); return 0; });
+  RawClient chat(port), messages(port);
+  chat.send(stream_request());
+  messages.send(post("/v1/messages", json_text(hi())));
+  ASSERT_TRUE(eventually([this] { return gate.num_waiting() == 2; }));
+  on_io([this] { server->stop(); return 0; });
+  const auto told = chat.read_reply(), told_too = messages.read_reply();
+  EXPECT_EQ(told.status, 503);
+  EXPECT_NE(told.head.find("Retry-After: 5"), std::string::npos);
+  EXPECT_EQ(told_too.status, 529) << "Anthropic's";
+  EXPECT_EQ(parse_json(told_too.body)["type"], "error");
 }
 }  // namespace
 }  // namespace corisco::gateway::fakes

@@ -105,6 +105,23 @@ TEST_F(AuthTest, AdminNeedsItsKeyOrLoopback) {
   EXPECT_EQ(admin("admin", false), 200);
 }
 
+TEST_F(AuthTest, AnObserverLooksAndChangesNothing) {
+  const auto observer = [this](const std::string& with) {
+    const auto caller = identify_observer(with, options);
+    const auto* error = std::get_if<ApiError>(&caller);
+    return error ? error->status : 200;
+  };
+  EXPECT_EQ(observer(""), 200);
+  EXPECT_FALSE(is_observer("", options));
+  options.observer_key = "eyes";
+  options.admin_key = "admin";
+  const std::pair<const char*, int> keys[] = {{"", 401}, {"wrong", 401}, {"eyes", 200}, {"admin", 200}};
+  for (const auto& [with, status] : keys) EXPECT_EQ(observer(with), status) << with;
+  EXPECT_EQ(observer(key), 401) << "a harness has no business there";
+  EXPECT_TRUE(is_observer("eyes", options));
+  EXPECT_EQ(admin("eyes", true), 401);
+}
+
 TEST(Auth, WhereKeysAreLookedFor) {
   Head head;
   EXPECT_EQ(presented_key(head), "");

@@ -141,13 +141,17 @@ def test_an_echo_has_the_logprobs_of_the_prompt_and_of_what_was_drawn(client):
     assert [offset - len(start) for offset in both.logprobs.text_offset[len(start):]] == drawn.logprobs.text_offset
 
 
-def test_an_echo_in_a_stream_has_no_logprobs(client):
-    chunks = client.completions.create(model="any", prompt="abc", seed=5, max_tokens=4, echo=True, stream=True)
-    text = "".join(chunk.choices[0].text for chunk in chunks)
-    assert text == client.completions.create(model="any", prompt="abc", seed=5, max_tokens=4, echo=True).choices[0].text
-    with pytest.raises(openai.BadRequestError) as refused:
-        client.completions.create(model="any", prompt="abc", echo=True, logprobs=0, stream=True)
-    assert refused.value.param == "echo"
+def test_an_echo_in_a_stream_says_what_a_whole_reply_says(client):
+    ask = dict(model="any", prompt="abc", seed=5, max_tokens=4, echo=True, logprobs=0)
+    choices = [chunk.choices[0] for chunk in client.completions.create(**ask, stream=True)]
+    whole = client.completions.create(**ask).choices[0]
+    assert "".join(choice.text for choice in choices) == whole.text
+    assert choices[0].text == "abc" and len(choices[0].logprobs.tokens) == 3
+    lists = [choice.logprobs for choice in choices if choice.logprobs is not None]
+    for name in ("tokens", "text_offset"):
+        assert sum((getattr(one, name) for one in lists), []) == getattr(whole.logprobs, name)
+    streamed = sum((one.token_logprobs for one in lists), [])
+    assert streamed[0] is None and streamed[1:] == pytest.approx(whole.logprobs.token_logprobs[1:], abs=1e-3)
 
 
 @pytest.mark.parametrize("options", [{"extra_body": {"prompt_logprobs": 21}},

@@ -104,6 +104,7 @@ struct Gateway {
   std::string unscoped = "serve";
   std::string static_key;
   std::string admin_key;
+  std::string observer_key;
   std::uint32_t connections_max = 4096;
   std::uint64_t body_bytes_max = 64U << 20;
   std::uint32_t header_bytes_max = 16384;
@@ -119,6 +120,7 @@ struct Gateway {
   std::map<std::string, std::string> upstream_urls;
   std::string upstream_key;
   bool train_side_calls = false;
+  bool train_subagents = true;
   std::vector<std::string> hosts;
   std::vector<std::string> cors_origins;
   std::string tls_certificate;
@@ -133,6 +135,7 @@ struct Gateway {
     v("unscoped", unscoped, Rule{.help = "Calls outside any rollout: served (never trained) or refused.", .one_of = {"serve", "refuse"}});
     v("static_key", static_key, Rule{.help = "If set, calls outside any rollout need it as their key.", .is_secret = true});
     v("admin_key", admin_key, Rule{.help = "Key of /admin and of opening rollouts over HTTP; empty: allowed from loopback only.", .is_secret = true});
+    v("observer_key", observer_key, Rule{.help = "Key of /metrics, which also opens GET /admin/state and nothing else; empty: /metrics is open to all.", .is_secret = true});
     v("connections_max", connections_max, Rule{.help = "Open connections. Of each of 64 more one request is read: probes, /metrics, /admin and rewards are answered as ever, all else by 429. Beyond those accepting waits.", .min = 1});
     v("body_bytes_max", body_bytes_max, Rule{.help = "Of one request.", .min = 1024});
     v("header_bytes_max", header_bytes_max, Rule{.help = "Of one request's head.", .min = 256});
@@ -148,6 +151,7 @@ struct Gateway {
     v("upstream_urls", upstream_urls, Rule{.help = "Names that another server replies to, each with its base URL (https://host/v1); recorded nowhere, never trained."});
     v("upstream_key", upstream_key, Rule{.help = "Key for those servers; their clients' own keys are never passed on.", .is_secret = true});
     v("train_side_calls", train_side_calls, Rule{.help = "Also train what a harness asks beside its task: titles, topics, memories."});
+    v("train_subagents", train_subagents, Rule{.help = "Train what the sub-agents of Claude Code, Codex and OpenCode reply, which say so in their requests; false: it is served and recorded alone."});
     v("hosts", hosts, Rule{.help = "Host names by which browsers may reach the daemon, beside its address and localhost; a request with another Host header is refused."});
     v("cors_origins", cors_origins, Rule{.help = "Web pages that may read replies (https://host[:port]); requests with another Origin header are refused."});
     v("tls_certificate", tls_certificate, Rule{.help = "PEM file, the chain in it; with tls_private_key the daemon speaks HTTPS alone.", .is_path = true});

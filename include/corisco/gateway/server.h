@@ -47,7 +47,7 @@ struct ServerParts {
   std::string call_id_secret;          // of the run; empty: of this process. Tool calls' ids follow from it
   std::uint64_t first_call_id = 1;     // calls are numbered from here: after the journal's last one
   // A model request that waits longer than this gets its headers, and then a sign of life now and
-  // then, so that no client hangs up during an update.
+  // then, so that no client hangs up during an update; sooner where the client says that it waits less.
   Duration silent_hold = std::chrono::seconds(100);
   Duration heartbeat = std::chrono::seconds(15);
   // How long /admin/checkpoint waits until it is written, before it says that it is still to be.
@@ -61,7 +61,8 @@ class Server {
   // Reads the certificate, binds, starts accepting. The error names the key to change and the remedy.
   Result<void> start();
   std::string url() const;             // "http://127.0.0.1:8080", or https, with the port in force
-  // Stops accepting, cancels what runs, closes connections. Then the io_context runs dry.
+  // Stops accepting, tells the clients of running calls, cancels these, closes connections. Then the io_context runs
+  // dry.
   void stop();
 
  private:

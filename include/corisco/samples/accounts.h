@@ -14,7 +14,7 @@ namespace corisco::samples {
 enum class UntrainedReason : std::uint8_t {
   none,             // they have one
   infrastructure,   // the rollout ended by the machine's doing
-  side,             // beside the task
+  side,             // beside the task, or a sub-agent's that the config leaves out
   frozen,           // asked of a name that is served without being trained
   several_models,   // its rollout used several model names, and which is the policy was not declared
   untrainable,      // drawn greedily, or for validation

@@ -42,7 +42,7 @@ enum class CallState : std::uint8_t {
   used,        // an ordinary one
   superseded,  // its reply never arrived, and the request was made again: the retry was sampled anew
   aborted,     // it ended before its reply did: the client left, the rollout ended, the engine failed
-  side,        // beside the task: a title, a topic, a memory
+  side,        // beside the task: a title, a topic; or a sub-agent's that the config leaves out
   frozen,      // asked of a name that the model serves without being trained: gateway.frozen_names
   several_models,   // its attempt used several model names, and which of them is the policy was not declared
 };
