@@ -29,7 +29,12 @@ Daemon::~Daemon() = default;
 
 Result<std::unique_ptr<Daemon>> Daemon::create(DaemonOptions options) {
   auto parts = std::make_unique<Parts>(std::move(options));
-  CORISCO_CHECK(parts->build());
+  if (const auto built = parts->build(); !built.ok()) {
+    const RunFolder folder = parts->folder;
+    parts.reset();                       // closes the files there
+    remove_unused(folder);
+    return built.error();
+  }
   return std::unique_ptr<Daemon>(new Daemon(std::move(parts)));
 }
 

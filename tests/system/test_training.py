@@ -270,6 +270,18 @@ def test_start_up_errors_exit_with_2_and_name_the_remedy(model, tmp_path):
         assert status == 2 and words in output, (override, output)
 
 
+def test_a_start_that_fails_leaves_no_folder_that_a_resume_would_take_for_the_newest_run(model, tmp_path):
+    config = training(tmp_path, model, run__updates=1)
+    with Daemon(tmp_path, config, "--set", "run.when_done=serve") as daemon:
+        address = daemon.url.removeprefix("http://")
+        status, output = run(tmp_path, "serve", config, "--set", f"gateway.listen={address}")
+        assert status == 2 and address in output, output
+        assert [folder.name for folder in (tmp_path / "runs").iterdir()] == ["tiny"]
+        wait_until(lambda: updates_of(tmp_path / "runs" / "tiny"), 60, "the update")
+    status, output = run(tmp_path, "serve", config, "--resume", "--set", "run.updates=2")
+    assert status == 0 and [line["update"] for line in updates_of(tmp_path / "runs" / "tiny")] == [1, 2], output
+
+
 def test_a_damaged_model_is_refused_with_the_names_of_its_tensors(model, tmp_path):
     import shutil
 
