@@ -268,6 +268,7 @@ coordinator::CoordinatorPorts Daemon::Parts::coordinator_ports() {
   ports.open_group = [this](std::uint64_t occurrence, PolicyVersion opened_at_least) {
     return open_group(occurrence, opened_at_least);
   };
+  ports.is_for_later = [this](std::uint64_t occurrence) { return resumed_groups.is_for_later(occurrence); };
   ports.evaluate = [this](PolicyVersion version, std::function<void()> done) { evaluate(version, std::move(done)); };
   ports.on_update = [this](const UpdateReport& report, const coordinator::PhaseSeconds& seconds,
                            const std::vector<GroupId>& ids) { on_update(report, seconds, ids); };
