@@ -1,6 +1,7 @@
 #include "corisco/samples/recovery.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "samples/survey.h"
@@ -16,7 +17,7 @@ class Collector {
     if (const auto* opened = std::get_if<RolloutOpened>(&record)) {
       if (wants(opened->spec.id)) rollouts_[opened->spec.id].spec = opened->spec;
     } else if (const auto* recorded = std::get_if<CallRecorded>(&record)) {
-      if (counts(recorded->call.attempt))
+      if (counts(recorded->call.attempt) && !ended_.contains(recorded->call.attempt.rollout))
         rollouts_[recorded->call.attempt.rollout].calls.push_back(recorded->call);
     } else if (const auto* delivered = std::get_if<CallDelivered>(&record)) {
       if (counts(delivered->attempt)) mark(*delivered);
@@ -57,11 +58,13 @@ class Collector {
     auto calls = std::move(kept.calls);
     kept = finished;
     kept.calls = std::move(calls);
+    ended_.insert(finished.spec.id);
   }
 
   const Survey& survey_;
   const std::set<GroupId>& wanted_;
   std::unordered_map<RolloutId, FinishedRollout> rollouts_;
+  std::set<RolloutId> ended_;            // what arrives later was refused
 };
 
 std::set<GroupId> wanted_groups(const Survey& survey, PolicyVersion checkpoint) {
