@@ -8,7 +8,17 @@
 
 namespace corisco::samples {
 namespace {
-// The second reading: texts and tokens of the rollouts that are wanted.
+// Where prompts are long, they take as much room as the tokens.
+Call without_texts(Call call) {
+  call.request_json = {};
+  call.reply_text.clear();
+  call.reply_text.shrink_to_fit();
+  call.parse_errors.clear();
+  call.base_request_bytes = 0;
+  return call;
+}
+
+// The second reading: tokens of the rollouts that are wanted.
 class Collector {
  public:
   Collector(const Survey& survey, const std::set<GroupId>& wanted) : survey_(survey), wanted_(wanted) {}
@@ -18,7 +28,7 @@ class Collector {
       if (wants(opened->spec.id)) rollouts_[opened->spec.id].spec = opened->spec;
     } else if (const auto* recorded = std::get_if<CallRecorded>(&record)) {
       if (counts(recorded->call.attempt) && !ended_.contains(recorded->call.attempt.rollout))
-        rollouts_[recorded->call.attempt.rollout].calls.push_back(recorded->call);
+        rollouts_[recorded->call.attempt.rollout].calls.push_back(without_texts(recorded->call));
     } else if (const auto* delivered = std::get_if<CallDelivered>(&record)) {
       if (counts(delivered->attempt)) mark(*delivered);
     } else if (const auto* finished = std::get_if<RolloutFinished>(&record)) {

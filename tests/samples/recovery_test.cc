@@ -313,6 +313,8 @@ TEST(Recovery, AgreesWithTheStoreThatWroteTheJournal) {
         call.id = CallId{100 * key.rollout.value};
         call.attempt = key;
         call.is_delivered = false;
+        call.request_json = "[]";
+        call.reply_text = "yes";
         journal.value()->append(CallRecorded{call}, {});
         ASSERT_TRUE(store.append(call).ok());
         store.mark_delivered(call.id, key, sibling == 0);
@@ -335,6 +337,7 @@ TEST(Recovery, AgreesWithTheStoreThatWroteTheJournal) {
       ASSERT_EQ(read.rollouts[r].calls.size(), 1U);
       EXPECT_EQ(read.rollouts[r].calls[0].prompt_ids, live.rollouts[r].calls[0].prompt_ids);
       EXPECT_EQ(read.rollouts[r].calls[0].is_delivered, r == 0);
+      EXPECT_TRUE(read.rollouts[r].calls[0].request_json.empty() && read.rollouts[r].calls[0].reply_text.empty());
     }
   }
   ASSERT_EQ(recovered.value().unfinished.size(), 1U);
