@@ -84,6 +84,9 @@ Result<void> Daemon::Parts::build_data() {
     return Error{Code::invalid_argument, "evaluation.tasks is empty: name a JSON lines file of held-out tasks"};
   if (options.job == Job::try_task && !tasks && !heldout)
     return Error{Code::invalid_argument, "no tasks to try: set rollouts.tasks or evaluation.tasks"};
+  if (options.job == Job::try_task && find_task(options.task) == nullptr)
+    return Error{Code::not_found, cat("no task has the id \"", options.task, "\": a task without the field id has its "
+                                      "line's number as one")};
   if (tasks || heldout) CORISCO_CHECK(rollouts::check_program(config().rollouts.harness));
   for (const auto* set : {tasks ? &*tasks : nullptr, heldout ? &*heldout : nullptr})
     if (set != nullptr) CORISCO_CHECK(rollouts::check_templates(config().rollouts, *set));

@@ -138,6 +138,7 @@ struct Daemon::Parts {
   void print_summary();
   void print_start();
   double seconds_at_most() const;
+  const rollouts::Task* find_task(const std::string& id) const;
   void try_task();
   void print_tried(const FinishedRollout& finished);
   void watch();

@@ -260,6 +260,12 @@ def test_try_shows_calls_tokens_and_reward(model, tmp_path):
     assert "topic 3" in output and "reward" in output and "log-probability" in output
 
 
+def test_try_refuses_a_task_that_is_not_there(model, tmp_path):
+    status, output = run(tmp_path, "try", training(tmp_path, model), "task-99")
+    assert status == 2 and 'no task has the id "task-99"' in output, output
+    assert not (tmp_path / "runs" / "tiny-try").exists()
+
+
 def test_start_up_errors_exit_with_2_and_name_the_remedy(model, tmp_path):
     config = training(tmp_path, model, rollouts__group_size=0, trainer__learning_rte=1)
     status, output = run(tmp_path, "check", config)
