@@ -108,6 +108,34 @@ TEST_F(JournalDurabilityTest, NormalDoesNotWaitForASync) {
   EXPECT_GT(num_syncs, before);
 }
 
+TEST_F(JournalDurabilityTest, WhoWaitsForTheRecordsBeforeHearsWhenTheyAreKept) {
+  for (const auto durability : {Durability::normal, Durability::strict}) {
+    const auto journal = open(durability);
+    const auto wait = [&] {
+      std::promise<Result<void>> done;
+      journal->when_kept([&](Result<void> result) { done.set_value(std::move(result)); });
+      return done.get_future().get();
+    };
+    EXPECT_TRUE(wait().ok());            // nothing is before it
+    const int syncs_before = num_syncs;
+    const auto size_before = std::filesystem::file_size(folder / "journal.bin");
+    journal->append(RunResumed{PolicyVersion{1}}, {});
+    EXPECT_TRUE(wait().ok());
+    EXPECT_GT(std::filesystem::file_size(folder / "journal.bin"), size_before);
+    if (durability == Durability::strict) {
+      EXPECT_GT(num_syncs, syncs_before);
+    }
+    {
+      const support::FullDisk full(std::filesystem::file_size(folder / "journal.bin") + 5);
+      journal->append(RunResumed{PolicyVersion{2}}, {});
+      EXPECT_EQ(wait().error().code, Code::unavailable);
+    }
+    EXPECT_TRUE(journal->flush().ok() || journal->flush().ok());   // the first one tells of the failure
+    EXPECT_TRUE(wait().ok());
+  }
+  EXPECT_EQ(read_back(), (std::vector<std::uint64_t>{1, 2, 1, 2}));
+}
+
 // What a failed sync left on the disk is unknown, and a second one may claim success: nothing more is taken.
 TEST_F(JournalDurabilityTest, AFailedSyncEndsTheJournal) {
   const auto journal = open(Durability::strict);
