@@ -137,6 +137,8 @@ struct Daemon::Parts {
   void fail(const std::string& reason);
   void print_summary();
   void print_start();
+  std::uint64_t updates_made() const;
+  std::uint64_t updates_left() const;
   double seconds_at_most() const;
   const rollouts::Task* find_task(const std::string& id) const;
   void try_task();

@@ -285,6 +285,7 @@ def test_a_start_that_fails_leaves_no_folder_that_a_resume_would_take_for_the_ne
         assert [folder.name for folder in (tmp_path / "runs").iterdir()] == ["tiny"]
         wait_until(lambda: updates_of(tmp_path / "runs" / "tiny"), 60, "the update")
     status, output = run(tmp_path, "serve", config, "--resume", "--set", "run.updates=2")
+    assert "corisco: training 1 more updates of " in output, output
     assert status == 0 and [line["update"] for line in updates_of(tmp_path / "runs" / "tiny")] == [1, 2], output
 
 
