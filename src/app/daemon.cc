@@ -1,6 +1,7 @@
 // What happens while the daemon runs: the job, the end of each group, update, evaluation and signal.
 #include "app/daemon.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <csignal>
 #include <nlohmann/json.hpp>
@@ -29,7 +30,12 @@ Daemon::~Daemon() = default;
 
 Result<std::unique_ptr<Daemon>> Daemon::create(DaemonOptions options) {
   auto parts = std::make_unique<Parts>(std::move(options));
-  CORISCO_CHECK(parts->build());
+  if (const auto built = parts->build(); !built.ok()) {
+    const RunFolder folder = parts->folder;
+    parts.reset();                       // closes the files there
+    remove_unused(folder);
+    return built.error();
+  }
   return std::unique_ptr<Daemon>(new Daemon(std::move(parts)));
 }
 
@@ -65,10 +71,23 @@ void Daemon::Parts::print_start() {
   progress->print(cat("corisco: run folder ", folder.path));
   if (options.job != Job::serve) return;
   if (c.run.updates == 0) return progress->print("corisco: run.updates is 0: serving without training");
-  progress->print(cat("corisco: training ", c.run.updates, " updates of ", c.rollouts.groups_per_update, " x ",
-                      c.rollouts.group_size, " rollouts, mode ", c.coordinator.mode));
+  const auto left = updates_left();
+  if (left == 0) return progress->print(cat("corisco: all ", c.run.updates, " updates are made"));
+  progress->print(cat("corisco: training ", left, left < c.run.updates ? " more" : "", " updates of ",
+                      c.rollouts.groups_per_update, " x ", c.rollouts.group_size, " rollouts, mode ",
+                      c.coordinator.mode));
   progress->print(cat("corisco: estimate up to ", duration_text(seconds_at_most()),
                       ", if every rollout made one call of ", c.sampling.max_tokens, " tokens (sampling.max_tokens)"));
+}
+
+// In the weights that a resumed run begins with.
+std::uint64_t Daemon::Parts::updates_made() const {
+  return recovered ? std::max(recovered->num_updates, facts.num_updates) : 0;
+}
+
+std::uint64_t Daemon::Parts::updates_left() const {
+  const std::uint64_t all = config().run.updates;
+  return all - std::min(all, updates_made());
 }
 
 // A sampled token costs about eight forward passes of a token: three to decode it in a batch that
@@ -76,7 +95,8 @@ void Daemon::Parts::print_start() {
 double Daemon::Parts::seconds_at_most() const {
   constexpr double kPassesPerToken = 8;
   const auto& c = config();
-  const double rollouts = double{1} * c.run.updates * c.rollouts.groups_per_update * c.rollouts.group_size;
+  const double rollouts =
+      static_cast<double>(updates_left()) * c.rollouts.groups_per_update * c.rollouts.group_size;
   return rollouts * c.sampling.max_tokens * kPassesPerToken * facts.seconds_per_token;
 }
 

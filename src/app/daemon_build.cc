@@ -84,6 +84,9 @@ Result<void> Daemon::Parts::build_data() {
     return Error{Code::invalid_argument, "evaluation.tasks is empty: name a JSON lines file of held-out tasks"};
   if (options.job == Job::try_task && !tasks && !heldout)
     return Error{Code::invalid_argument, "no tasks to try: set rollouts.tasks or evaluation.tasks"};
+  if (options.job == Job::try_task && find_task(options.task) == nullptr)
+    return Error{Code::not_found, cat("no task has the id \"", options.task, "\": a task without the field id has its "
+                                      "line's number as one")};
   if (tasks || heldout) CORISCO_CHECK(rollouts::check_program(config().rollouts.harness));
   for (const auto* set : {tasks ? &*tasks : nullptr, heldout ? &*heldout : nullptr})
     if (set != nullptr) CORISCO_CHECK(rollouts::check_templates(config().rollouts, *set));
@@ -268,6 +271,7 @@ coordinator::CoordinatorPorts Daemon::Parts::coordinator_ports() {
   ports.open_group = [this](std::uint64_t occurrence, PolicyVersion opened_at_least) {
     return open_group(occurrence, opened_at_least);
   };
+  ports.is_for_later = [this](std::uint64_t occurrence) { return resumed_groups.is_for_later(occurrence); };
   ports.evaluate = [this](PolicyVersion version, std::function<void()> done) { evaluate(version, std::move(done)); };
   ports.on_update = [this](const UpdateReport& report, const coordinator::PhaseSeconds& seconds,
                            const std::vector<GroupId>& ids) { on_update(report, seconds, ids); };

@@ -137,7 +137,10 @@ struct Daemon::Parts {
   void fail(const std::string& reason);
   void print_summary();
   void print_start();
+  std::uint64_t updates_made() const;
+  std::uint64_t updates_left() const;
   double seconds_at_most() const;
+  const rollouts::Task* find_task(const std::string& id) const;
   void try_task();
   void print_tried(const FinishedRollout& finished);
   void watch();

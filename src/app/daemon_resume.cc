@@ -50,7 +50,7 @@ coordinator::Progress Daemon::Parts::recover() {
     log::warn(cat("the journal lacks ", facts.num_updates - found.num_updates,
                   " updates that the checkpoint has learnt from: their rollouts may be trained once more"));
   controller->set_next_ids(found.next_rollout, found.next_group);
-  progress_from.updates_done = std::max(found.num_updates, facts.num_updates);
+  progress_from.updates_done = updates_made();
   progress_from.next_occurrence = found.next_task_occurrence;
   progress_from.is_saved = facts.has_checkpoint && facts.num_updates == progress_from.updates_done;
   device->set_num_updates(progress_from.updates_done);

@@ -17,6 +17,23 @@ struct Written {
   bool is_done = false;
   Result<void> result;
 };
+
+// Called on the journal's thread.
+std::function<void(Result<void>)> signal_of(const std::shared_ptr<Written>& written) {
+  return [executor = written->signal.get_executor(), written](Result<void> result) {
+    asio::post(executor, [written, result = std::move(result)] {
+      written->result = result;
+      written->is_done = true;
+      written->signal.cancel();
+    });
+  };
+}
+
+// Cancelling the request does not end this wait: a call whose record is on its way stays recorded.
+asio::awaitable<Result<void>> wait_for(std::shared_ptr<Written> written) {
+  while (!written->is_done) co_await written->signal.async_wait(asio::as_tuple(asio::use_awaitable));
+  co_return written->result;
+}
 }  // namespace
 
 asio::awaitable<Result<void>> JournalSink::record(Call call) {
@@ -24,24 +41,23 @@ asio::awaitable<Result<void>> JournalSink::record(Call call) {
   auto executor = co_await asio::this_coro::executor;
   auto written = std::make_shared<Written>(executor);
   store_.share_experts(call);
-  if (journal_ != nullptr) {
-    journal_->append(samples::CallRecorded{call}, [executor, written](Result<void> result) {
-      asio::post(executor, [written, result = std::move(result)] {
-        written->result = result;
-        written->is_done = true;
-        written->signal.cancel();
-      });
-    });
-  }
+  if (journal_ != nullptr) journal_->append(samples::CallRecorded{call}, signal_of(written));
   if (call.attempt.rollout.value != 0) {
     auto kept = store_.append(std::move(call));
     if (!kept.ok()) co_return kept.error();
   }
-  // Cancelling the request does not end this wait: a call whose record is on its way stays recorded.
-  while (journal_ != nullptr && !written->is_done) {
-    co_await written->signal.async_wait(asio::as_tuple(asio::use_awaitable));
-  }
-  co_return written->result;
+  if (journal_ == nullptr) co_return Result<void>();
+  auto result = co_await wait_for(written);
+  co_return result;
+}
+
+asio::awaitable<Result<void>> JournalSink::settle() {
+  if (journal_ == nullptr) co_return Result<void>();
+  auto executor = co_await asio::this_coro::executor;
+  auto written = std::make_shared<Written>(executor);
+  journal_->when_kept(signal_of(written));
+  auto result = co_await wait_for(written);
+  co_return result;
 }
 
 void JournalSink::mark_delivered(CallId id, AttemptKey attempt, bool is_delivered) {

@@ -12,6 +12,7 @@ class JournalSink final : public gateway::CallSink {
   JournalSink(samples::Store& store, samples::Journal* journal, metrics::Registry& metrics)
       : store_(store), journal_(journal), metrics_(metrics) {}
   boost::asio::awaitable<Result<void>> record(Call call) override;
+  boost::asio::awaitable<Result<void>> settle() override;
   void mark_delivered(CallId id, AttemptKey attempt, bool is_delivered) override;
   void mark_state(CallId id, AttemptKey attempt, CallState state) override;
 

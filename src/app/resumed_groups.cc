@@ -23,6 +23,13 @@ void log_dropped(GroupId id, std::uint64_t occurrence) {
 }  // namespace
 
 ResumedGroups::ResumedGroups(samples::Recovered& found, PolicyVersion checkpoint) : made_(checkpoint) {
+  std::map<GroupId, std::uint64_t> occurrence_of;
+  for (const auto& group : found.ready) occurrence_of.emplace(group.id, group.task_occurrence);
+  for (const auto& update : found.lost_updates) {
+    auto& lost = line_.emplace_back(LostUpdate{update.policy_version, update.was_skipped, {}});
+    for (const auto id : update.groups)
+      if (occurrence_of.contains(id)) lost.occurrences.insert(occurrence_of.at(id));
+  }
   for (auto& group : found.ready) whole_.emplace(group.task_occurrence, std::move(group));
   for (auto& group : found.unfinished) unfinished_.emplace(group.task_occurrence, std::move(group));
   found.ready.clear();
@@ -42,6 +49,24 @@ std::vector<std::uint64_t> ResumedGroups::occurrences() const {
 }
 
 void ResumedGroups::update_made(const UpdateReport& report) {
+  note_weights(report);
+  go_on_in_line(report);
+}
+
+void ResumedGroups::go_on_in_line(const UpdateReport& report) {
+  if (line_.empty()) return;
+  const auto& lost = line_.front();
+  const bool is_same = report.was_skipped == lost.was_skipped && report.policy_version == lost.policy_version &&
+                       made_ == report.policy_version;
+  if (is_same) line_.pop_front();
+  else line_.clear();
+}
+
+bool ResumedGroups::is_for_later(std::uint64_t occurrence) const {
+  return !line_.empty() && !line_.front().occurrences.contains(occurrence);
+}
+
+void ResumedGroups::note_weights(const UpdateReport& report) {
   if (report.was_skipped || report.policy_version.value != made_.value + 1) return;
   const auto [first, last] = lost_.equal_range(report.policy_version);
   const bool is_same = first != last && report.weights_checksum != 0 && std::all_of(first, last, [&](const auto& lost) {

@@ -3,6 +3,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -13,6 +15,7 @@
 #include "corisco/base/clock.h"
 #include "corisco/base/files.h"
 #include "corisco/base/json.h"
+#include "corisco/base/log.h"
 #include "corisco/base/strings.h"
 #include "corisco/config/load.h"
 
@@ -23,11 +26,23 @@ std::string numbered(const std::string& name, int number) {
   return number == 1 ? name : cat(name, "-", number);
 }
 
-// The first number whose folder does not exist.
-int first_free(const config::Run& run) {
-  int number = 1;
-  while (fs::exists(fs::path(run.folder) / numbered(run.name, number))) ++number;
-  return number;
+// 0: it is no folder of this run.
+int number_of(const std::string& folder, const std::string& name) {
+  if (folder == name) return 1;
+  if (!starts_with(folder, name + "-")) return 0;
+  int number = 0;
+  std::from_chars(folder.data() + name.size() + 1, folder.data() + folder.size(), number);
+  return number > 1 && numbered(name, number) == folder ? number : 0;
+}
+
+// The highest number that is taken; 0: none is. A gap below it was left by a folder that is gone, and filling
+// it would make the oldest run of the newest one.
+int newest_number(const config::Run& run) {
+  int newest = 0;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(run.folder, ignored))
+    newest = std::max(newest, number_of(entry.path().filename().string(), run.name));
+  return newest;
 }
 
 std::string processor_name() {
@@ -73,13 +88,13 @@ bool has_manifest(const RunFolder& folder) {
 }
 
 Result<RunFolder> open_run_folder(const config::Run& run, bool resume) {
-  const int free = first_free(run);
-  if (resume && free == 1)
+  const int newest = newest_number(run);
+  if (resume && newest == 0)
     return Error{Code::not_found, cat("nothing to resume: ", run.folder, "/", run.name,
                                       " does not exist; start without --resume")};
   std::error_code error;
   fs::create_directories(run.folder, error);
-  int number = resume ? free - 1 : free;
+  int number = resume ? newest : newest + 1;
   // Made here or not at all: another daemon may begin at the same moment.
   while (!resume && !error && !fs::create_directory(fs::path(run.folder) / numbered(run.name, number), error))
     if (!error) ++number;
@@ -96,9 +111,17 @@ Result<RunFolder> open_run_folder(const config::Run& run, bool resume) {
 }
 
 Result<std::string> newest_run_folder(const config::Run& run) {
-  const int free = first_free(run);
-  if (free == 1) return Error{Code::not_found, cat("there is no run ", run.folder, "/", run.name)};
-  return (fs::path(run.folder) / numbered(run.name, free - 1)).string();
+  const int newest = newest_number(run);
+  if (newest == 0) return Error{Code::not_found, cat("there is no run ", run.folder, "/", run.name)};
+  return (fs::path(run.folder) / numbered(run.name, newest)).string();
+}
+
+void remove_unused(const RunFolder& folder) {
+  if (folder.path.empty() || folder.is_resumed) return;
+  log::set_file("");
+  std::error_code problem;
+  fs::remove_all(folder.path, problem);
+  if (problem) log::warn(cat("could not delete ", folder.path, ", where nothing was run: ", problem.message()));
 }
 
 Result<void> check_model_files(const std::string& run_folder, const std::string& model_folder) {

@@ -15,9 +15,13 @@ struct RunFolder {
   std::string log_file() const { return path + "/corisco.log"; }
 };
 
-// Without resume: run.folder/run.name, or with -2, -3, ... appended if that exists.
+// Without resume: run.folder/run.name, or with -2, -3, ... appended, the next number after the newest one's.
 // With resume: the newest of those; not_found if there is none.
 Result<RunFolder> open_run_folder(const config::Run& run, bool resume);
+
+// Of a start that failed: deletes a folder that was made for it, so that a later resume does not take it for
+// the newest run.
+void remove_unused(const RunFolder& folder);
 
 // The path of the newest one; not_found if there is none.
 Result<std::string> newest_run_folder(const config::Run& run);

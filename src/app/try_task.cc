@@ -9,13 +9,6 @@
 
 namespace corisco::app {
 namespace {
-const rollouts::Task* find_task(const rollouts::Tasks& tasks, const std::string& id) {
-  if (id.empty()) return &tasks.all().front();
-  for (const auto& task : tasks.all())
-    if (task.id == id) return &task;
-  return nullptr;
-}
-
 void print_call(const Call& call, const text::Tokenizer& tokenizer) {
   std::printf("\n--- call %u: %zu prompt tokens, %zu sampled, finish %s\n", call.turn, call.prompt_ids.size(),
               call.tokens.size(), to_string(call.finish));
@@ -33,12 +26,19 @@ void print_call(const Call& call, const text::Tokenizer& tokenizer) {
 }
 }  // namespace
 
+// Of the training tasks or else the held-out ones; without an id the first.
+const rollouts::Task* Daemon::Parts::find_task(const std::string& id) const {
+  for (const auto* set : {tasks ? &*tasks : nullptr, heldout ? &*heldout : nullptr}) {
+    if (set == nullptr) continue;
+    for (const auto& task : set->all())
+      if (id.empty() || task.id == id) return &task;
+  }
+  return nullptr;
+}
+
 void Daemon::Parts::try_task() {
-  const auto* task = tasks ? find_task(*tasks, options.task) : nullptr;
-  if (task == nullptr && heldout) task = find_task(*heldout, options.task);
-  if (task == nullptr) return fail(cat("no task has the id ", options.task));
   coordinator->start({});
-  auto opened = controller->open_validation(*task, 0, 0);
+  auto opened = controller->open_validation(*find_task(options.task), 0, 0);
   if (!opened.ok()) return fail(opened.error().message);
   tried = opened.value();
 }

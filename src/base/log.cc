@@ -39,8 +39,13 @@ void set_file(const std::string& path) {
   const std::lock_guard lock(sinks().file_mutex);
   sinks().file.reset();
   if (path.empty()) return;
-  auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
-  sinks().file = std::make_shared<spdlog::logger>("file", std::move(sink));
+  try {
+    auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
+    sinks().file = std::make_shared<spdlog::logger>("file", std::move(sink));
+  } catch (const spdlog::spdlog_ex& exception) {
+    sinks().terminal->warn("the log is written to stderr alone: {}", exception.what());
+    return;
+  }
   sinks().file->set_pattern(kPattern);
   sinks().file->flush_on(spdlog::level::info);
 }

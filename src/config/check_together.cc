@@ -183,6 +183,12 @@ void check_listen(const Check& check) {
   if (!listen.empty() && !has_port) check.report("gateway.listen", cat("\"", listen, "\" is not host:port"));
 }
 
+void check_unscoped(const Check& check) {
+  const Gateway& gateway = check.config.gateway;
+  if (gateway.unscoped == "refuse" && !gateway.static_key.empty())
+    check.report("gateway.static_key", "has no effect when gateway.unscoped is refuse: no key admits such a call");
+}
+
 void check_tls(const Check& check) {
   const Gateway& gateway = check.config.gateway;
   if (gateway.tls_certificate.empty() == gateway.tls_private_key.empty()) return;
@@ -261,6 +267,7 @@ void check_together(const Config& config, std::vector<Problem>& problems) {
   check_script(check);
   check_trainer(check);
   check_listen(check);
+  check_unscoped(check);
   check_tls(check);
   check_parsers(check);
   check_browsers(check);

@@ -1,5 +1,6 @@
 #include "corisco/coordinator/coordinator.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "corisco/base/log.h"
@@ -77,18 +78,26 @@ bool Coordinator::start_evaluation_if_due() {
 void Coordinator::fill_window() {
   const std::uint64_t still_needed = (plan_.updates - updates_done_) * plan_.window.groups_per_update;
   while (window_.num_free_slots() > 0 && opened_for_updates_ < still_needed) {
-    std::uint64_t occurrence = next_occurrence_;
-    if (occurrences_to_redo_.empty()) {
-      ++next_occurrence_;
-    } else {
-      occurrence = occurrences_to_redo_.front();
-      occurrences_to_redo_.erase(occurrences_to_redo_.begin());
-    }
-    auto opened = ports_.open_group(occurrence, window_.earliest_that_fits(version_));
+    const auto occurrence = take_occurrence();
+    if (!occurrence) return;
+    auto opened = ports_.open_group(*occurrence, window_.earliest_that_fits(version_));
     if (!opened.ok()) return fail(opened.error().message);
-    window_.open(opened.value().id, occurrence, opened.value().opened_at);
+    window_.open(opened.value().id, *occurrence, opened.value().opened_at);
     ++opened_for_updates_;
   }
+}
+
+// Those to redo come before new ones. None: all of them are for later, and the next update can do without.
+std::optional<std::uint64_t> Coordinator::take_occurrence() {
+  if (occurrences_to_redo_.empty()) return next_occurrence_++;
+  auto next = std::find_if_not(occurrences_to_redo_.begin(), occurrences_to_redo_.end(), ports_.is_for_later);
+  if (next == occurrences_to_redo_.end()) {
+    if (window_.num_active() >= plan_.window.groups_per_update) return std::nullopt;
+    next = occurrences_to_redo_.begin();
+  }
+  const auto occurrence = *next;
+  occurrences_to_redo_.erase(next);
+  return occurrence;
 }
 
 void Coordinator::start_update_if_ready() {

@@ -83,10 +83,12 @@ boost::asio::awaitable<OrApiError<Reply>> open_rollout(TextWorker& worker, Rollo
   co_return reply;
 }
 
-OrApiError<Reply> finish_attempt(RolloutPort& rollouts, AttemptKey attempt) {
+boost::asio::awaitable<OrApiError<Reply>> finish_attempt(RolloutPort& rollouts, CallSink& calls, AttemptKey attempt) {
   const auto finished = rollouts.finish_external(attempt);
-  if (!finished.ok()) return from_error(finished.error());
-  return json_reply(200, {{"rollout_id", attempt.rollout.value}, {"attempt", attempt.attempt}});
+  if (!finished.ok()) co_return from_error(finished.error());
+  const auto kept = co_await calls.settle();
+  if (!kept.ok()) co_return from_error(kept.error());
+  co_return json_reply(200, {{"rollout_id", attempt.rollout.value}, {"attempt", attempt.attempt}});
 }
 
 OrApiError<Reply> post_event(RolloutPort& rollouts, AttemptKey attempt, const RequestBody& body) {

@@ -13,7 +13,8 @@ namespace corisco::gateway {
 // server_url: as the client reached it, "http://host:port".
 boost::asio::awaitable<OrApiError<Reply>> open_rollout(TextWorker& worker, RolloutPort& rollouts, RequestBody body,
                                                        std::string server_url);
-OrApiError<Reply> finish_attempt(RolloutPort& rollouts, AttemptKey attempt);
+// Answered when the end is kept, or its grading has begun: an end that was told is not undone by a kill.
+boost::asio::awaitable<OrApiError<Reply>> finish_attempt(RolloutPort& rollouts, CallSink& calls, AttemptKey attempt);
 // {"event_type": "reward", "data": {"value": ..., "note": ...}}. A value is a finite number or a
 // boolean; anything else is refused by name.
 OrApiError<Reply> post_event(RolloutPort& rollouts, AttemptKey attempt, const RequestBody& body);

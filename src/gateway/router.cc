@@ -228,6 +228,8 @@ asio::awaitable<OrApiError<Reply>> Router::short_answer(const Plan& plan, const 
     auto url = url_from(head, parts_.config->gateway);
     co_return co_await open_rollout(context_.worker, *parts_.rollouts, std::move(body), std::move(url));
   }
+  if (plan.route.kind == RouteKind::admin_finish_attempt)
+    co_return co_await finish_attempt(*parts_.rollouts, *parts_.calls, *plan.route.attempt);
   if (plan.route.kind == RouteKind::admin_checkpoint) co_return co_await write_checkpoint(parts_, peer);
   const auto given = co_await parse_if_long(context_.worker, std::move(body));
   co_return quick_answer(plan, head, given);
@@ -259,7 +261,6 @@ OrApiError<Reply> Router::quick_answer(const Plan& plan, const Head& head, const
 
 OrApiError<Reply> Router::admin_answer(const Plan& plan) const {
   const auto kind = plan.route.kind;
-  if (kind == RouteKind::admin_finish_attempt) return finish_attempt(*parts_.rollouts, *plan.route.attempt);
   if (kind != RouteKind::admin_state && parts_.set_paused) parts_.set_paused(kind == RouteKind::admin_pause);
   return text_reply(parts_.state_json ? parts_.state_json() : "{}", "application/json");
 }

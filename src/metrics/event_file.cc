@@ -3,8 +3,6 @@
 #include <unistd.h>
 
 #include <bit>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 
 #include "corisco/base/crc32c.h"
@@ -93,20 +91,12 @@ Result<EventFile> EventFile::create(const std::string& folder, double unix_secon
       cat(folder, "/events.out.tfevents.", static_cast<std::uint64_t>(unix_seconds), ".corisco.", ::getpid());
   std::string path = name;
   for (int n = 2; std::filesystem::exists(path, failure); ++n) path = cat(name, ".", n);
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  EventFile file(std::move(out));
-  if (file.out_ && file.write(version_event(unix_seconds))) return file;
-  return Error{Code::unavailable, cat("could not create ", path, ": ", std::strerror(errno))};
+  CORISCO_TRY(AppendedFile out, AppendedFile::open(path));
+  CORISCO_CHECK(out.append(event_record(version_event(unix_seconds))));
+  return EventFile(std::move(out));
 }
 
-bool EventFile::add(double unix_seconds, std::uint64_t step, const Scalars& scalars) {
-  return write(scalar_event(unix_seconds, step, scalars));
-}
-
-bool EventFile::write(const std::string& payload) {
-  const std::string record = event_record(payload);
-  out_.write(record.data(), static_cast<std::streamsize>(record.size()));
-  out_.flush();
-  return static_cast<bool>(out_);
+Result<void> EventFile::add(double unix_seconds, std::uint64_t step, const Scalars& scalars) {
+  return out_.append(event_record(scalar_event(unix_seconds, step, scalars)));
 }
 }  // namespace corisco::metrics

@@ -3,12 +3,12 @@
 // One owner thread. A torn last record is what a kill leaves, and readers tolerate it.
 #pragma once
 #include <cstdint>
-#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "corisco/base/result.h"
+#include "metrics/appended_file.h"
 
 namespace corisco::metrics {
 using Scalars = std::vector<std::pair<std::string, float>>;
@@ -23,12 +23,11 @@ class EventFile {
  public:
   // A new file in folder, which is made if needed. Never appends to an old one.
   static Result<EventFile> create(const std::string& folder, double unix_seconds);
-  // False if the file did not take it.
-  bool add(double unix_seconds, std::uint64_t step, const Scalars& scalars);
+  // If the file does not take it, it waits for the next one, as AppendedFile says.
+  Result<void> add(double unix_seconds, std::uint64_t step, const Scalars& scalars);
 
  private:
-  explicit EventFile(std::ofstream out) : out_(std::move(out)) {}
-  bool write(const std::string& payload);
-  std::ofstream out_;
+  explicit EventFile(AppendedFile out) : out_(std::move(out)) {}
+  AppendedFile out_;
 };
 }  // namespace corisco::metrics

@@ -1,11 +1,8 @@
 // RunLog over one appended JSON-lines file and, if asked, an event file.
 #include "corisco/metrics/run_log.h"
 
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -14,6 +11,7 @@
 #include "corisco/base/json.h"
 #include "corisco/base/log.h"
 #include "corisco/base/strings.h"
+#include "metrics/appended_file.h"
 #include "metrics/event_file.h"
 
 namespace corisco::metrics {
@@ -38,15 +36,8 @@ std::optional<double> number_of(const Value& value) {
 
 class FileRunLog final : public RunLog {
  public:
-  FileRunLog(std::ofstream lines, std::optional<EventFile> events)
+  FileRunLog(AppendedFile lines, std::optional<EventFile> events)
       : lines_(std::move(lines)), events_(std::move(events)) {}
-
-  bool write_line(const Json& object) {
-    const std::string line = line_of(object);
-    lines_.write(line.data(), static_cast<std::streamsize>(line.size()));
-    lines_.flush();
-    return static_cast<bool>(lines_);
-  }
 
   void write(std::string_view kind, std::uint64_t step, const Fields& fields) override {
     const double now = real_clock().unix_seconds();
@@ -58,18 +49,26 @@ class FileRunLog final : public RunLog {
         scalars.emplace_back(cat(kind, "/", name), static_cast<float>(*number));
       }
     }
-    bool is_written = write_line(object);
-    if (events_ && !scalars.empty()) is_written = events_->add(now, step, scalars) && is_written;
-    if (!is_written && !has_warned_) {
-      has_warned_ = true;
-      log::error("metrics.jsonl or the event file takes no more lines: is the disk full?");
+    auto written = lines_.append(line_of(object));
+    if (events_ && !scalars.empty()) {
+      const auto added = events_->add(now, step, scalars);
+      if (written.ok()) written = added;
     }
+    note(written);
   }
 
  private:
-  std::ofstream lines_;
+  // A full disk is said once, and once that it is over.
+  void note(const Result<void>& written) {
+    if (is_failing_ == !written.ok()) return;
+    is_failing_ = !written.ok();
+    if (is_failing_) log::error(cat("the run's metrics wait for the next line: ", written.error().message));
+    else log::info("the run's metrics are written again, with those that waited");
+  }
+
+  AppendedFile lines_;
   std::optional<EventFile> events_;
-  bool has_warned_ = false;
+  bool is_failing_ = false;
 };
 
 // What a kill left half written has no line end.
@@ -88,18 +87,14 @@ Result<std::unique_ptr<RunLog>> RunLog::open(const std::string& folder, bool ten
   const std::string path = cat(folder, "/metrics.jsonl");
   std::error_code failure;
   if (std::filesystem::exists(path, failure)) CORISCO_CHECK(cut_torn_line(path));
-  std::ofstream lines(path, std::ios::binary | std::ios::app);
-  if (!lines) return Error{Code::unavailable, cat("could not open ", path, ": ", std::strerror(errno))};
-  const bool is_new = std::filesystem::file_size(path, failure) == 0;
+  CORISCO_TRY(AppendedFile lines, AppendedFile::open(path));
   const double now = real_clock().unix_seconds();
   std::optional<EventFile> events;
   if (tensorboard) {
     CORISCO_TRY(events, EventFile::create(cat(folder, "/tensorboard"), now));
   }
-  auto log = std::make_unique<FileRunLog>(std::move(lines), std::move(events));
-  if (is_new && !log->write_line(Json{{"format", kFormat}, {"kind", "header"}, {"unix_seconds", now}})) {
-    return Error{Code::unavailable, cat("could not write to ", path, ": is the disk full?")};
-  }
-  return std::unique_ptr<RunLog>(std::move(log));
+  if (lines.size() == 0)
+    CORISCO_CHECK(lines.append(line_of({{"format", kFormat}, {"kind", "header"}, {"unix_seconds", now}})));
+  return std::unique_ptr<RunLog>(std::make_unique<FileRunLog>(std::move(lines), std::move(events)));
 }
 }  // namespace corisco::metrics

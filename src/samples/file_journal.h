@@ -35,6 +35,7 @@ class FileJournal final : public Journal {
   FileJournal(JournalFile file, const JournalOptions& options);
   ~FileJournal() override;
   void append(Record record, std::function<void(Result<void>)> done) override;
+  void when_kept(std::function<void(Result<void>)> done) override;
   Result<void> flush() override;
   void remove_old(Retention retention, std::function<void(Result<Removed>)> done) override;
   std::uint64_t torn_bytes() const override { return torn_bytes_; }
@@ -42,7 +43,7 @@ class FileJournal final : public Journal {
  private:
   using Steady = std::chrono::steady_clock;
   struct Waiting {
-    Record record;
+    std::optional<Record> record;          // none: it waits for those before it
     std::function<void(Result<void>)> done;
     std::size_t bytes = 0;
   };

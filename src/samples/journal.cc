@@ -59,6 +59,13 @@ void FileJournal::append(Record record, std::function<void(Result<void>)> done) 
   else tell_stuck(full.message);
 }
 
+void FileJournal::when_kept(std::function<void(Result<void>)> done) {
+  const std::lock_guard lock(mutex_);
+  queue_.push_back({std::nullopt, std::move(done), 0});
+  ++num_appended_;
+  wake_writer_.notify_one();
+}
+
 Result<void> FileJournal::flush() {
   std::unique_lock lock(mutex_);
   const std::uint64_t wanted = num_appended_;
@@ -134,15 +141,18 @@ Result<void> FileJournal::write(std::vector<Waiting>& batch) {
   std::string frames;
   RecordStamp stamp{sequence_, static_cast<std::uint32_t>(options_.clock->unix_seconds())};
   for (auto& waiting : batch) {
-    bases_.forget(waiting.record);
-    if (auto* recorded = std::get_if<CallRecorded>(&waiting.record)) bases_.check(*recorded);
+    if (!waiting.record) continue;
+    bases_.forget(*waiting.record);
+    if (auto* recorded = std::get_if<CallRecorded>(&*waiting.record)) bases_.check(*recorded);
     ++stamp.sequence;
-    frames += framed(type_of(waiting.record), stamp, encode(waiting.record));
+    frames += framed(type_of(*waiting.record), stamp, encode(*waiting.record));
   }
   auto written = file_.write(frames);
+  if (frames.empty()) return written;    // which says nothing about the disk
   note_write(written);
   if (!written.ok()) return written;
-  for (const auto& waiting : batch) bases_.see(waiting.record);
+  for (const auto& waiting : batch)
+    if (waiting.record) bases_.see(*waiting.record);
   sequence_ = stamp.sequence;
   if (!is_dirty_) dirty_since_ = Steady::now();
   is_dirty_ = true;

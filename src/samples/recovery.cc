@@ -1,13 +1,24 @@
 #include "corisco/samples/recovery.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "samples/survey.h"
 
 namespace corisco::samples {
 namespace {
-// The second reading: texts and tokens of the rollouts that are wanted.
+// Where prompts are long, they take as much room as the tokens.
+Call without_texts(Call call) {
+  call.request_json = {};
+  call.reply_text.clear();
+  call.reply_text.shrink_to_fit();
+  call.parse_errors.clear();
+  call.base_request_bytes = 0;
+  return call;
+}
+
+// The second reading: tokens of the rollouts that are wanted.
 class Collector {
  public:
   Collector(const Survey& survey, const std::set<GroupId>& wanted) : survey_(survey), wanted_(wanted) {}
@@ -16,8 +27,8 @@ class Collector {
     if (const auto* opened = std::get_if<RolloutOpened>(&record)) {
       if (wants(opened->spec.id)) rollouts_[opened->spec.id].spec = opened->spec;
     } else if (const auto* recorded = std::get_if<CallRecorded>(&record)) {
-      if (counts(recorded->call.attempt))
-        rollouts_[recorded->call.attempt.rollout].calls.push_back(recorded->call);
+      if (counts(recorded->call.attempt) && !ended_.contains(recorded->call.attempt.rollout))
+        rollouts_[recorded->call.attempt.rollout].calls.push_back(without_texts(recorded->call));
     } else if (const auto* delivered = std::get_if<CallDelivered>(&record)) {
       if (counts(delivered->attempt)) mark(*delivered);
     } else if (const auto* finished = std::get_if<RolloutFinished>(&record)) {
@@ -57,11 +68,13 @@ class Collector {
     auto calls = std::move(kept.calls);
     kept = finished;
     kept.calls = std::move(calls);
+    ended_.insert(finished.spec.id);
   }
 
   const Survey& survey_;
   const std::set<GroupId>& wanted_;
   std::unordered_map<RolloutId, FinishedRollout> rollouts_;
+  std::set<RolloutId> ended_;            // what arrives later was refused
 };
 
 std::set<GroupId> wanted_groups(const Survey& survey, PolicyVersion checkpoint) {

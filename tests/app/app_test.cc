@@ -68,6 +68,33 @@ TEST(RunFolder, IsNumberedUnlessResumed) {
   EXPECT_TRUE(fs::exists(resumed.checkpoints()));
 }
 
+TEST(RunFolder, AGapIsNotFilledSoThatTheHighestNumberIsTheNewest) {
+  Folder scratch;
+  config::Run run;
+  run.folder = scratch.path;
+  run.name = "trial";
+  for (const auto* other : {"trial", "trial-3", "trial-eval", "trial-12x", "trial-04", "trial--7", "other-9"})
+    fs::create_directory(fs::path(scratch.path) / other);
+  EXPECT_EQ(newest_run_folder(run).value(), scratch.path + "/trial-3");
+  EXPECT_EQ(open_run_folder(run, true).value().name, "trial-3");
+  EXPECT_EQ(open_run_folder(run, false).value().name, "trial-4");
+}
+
+TEST(RunFolder, OfAFailedStartIsRemovedUnlessItWasThereBefore) {
+  Folder scratch;
+  config::Run run;
+  run.folder = scratch.path;
+  run.name = "trial";
+  const auto made = open_run_folder(run, false).value();
+  const auto resumed = open_run_folder(run, true).value();
+  remove_unused(resumed);
+  remove_unused({});
+  EXPECT_TRUE(fs::exists(made.path));
+  remove_unused(made);
+  EXPECT_FALSE(fs::exists(made.path));
+  EXPECT_TRUE(fs::exists(scratch.path));
+}
+
 TEST(RunFolder, DaemonsThatBeginAtOnceHaveOneEach) {
   Folder scratch;
   config::Run run;

@@ -91,6 +91,60 @@ TEST(ResumedGroups, ASkippedUpdateMakesNoWeights) {
   EXPECT_TRUE(is_nothing(groups.take(6, PolicyVersion{3}, PolicyVersion{3})));
 }
 
+// An asynchronous run: update 3 consumed task 5, a skipped one task 7, update 4 task 4, while 6 went on.
+samples::Recovered asynchronous() {
+  samples::Recovered found;
+  found.ready = {whole(5, 2, 2), whole(7, 2, 3), whole(4, 2, 3), whole(6, 3, 4)};
+  auto third = update(3, 33), skipped = update(3, 0), fourth = update(4, 44);
+  third.groups = {GroupId{105}};
+  skipped.groups = {GroupId{107}};
+  skipped.was_skipped = true;
+  fourth.groups = {GroupId{104}};
+  found.lost_updates = {third, skipped, fourth};
+  return found;
+}
+
+std::vector<std::uint64_t> for_now(const ResumedGroups& groups) {
+  std::vector<std::uint64_t> tasks;
+  for (const auto task : groups.occurrences())
+    if (!groups.is_for_later(task)) tasks.push_back(task);
+  return tasks;
+}
+using Tasks = std::vector<std::uint64_t>;
+
+TEST(ResumedGroups, LostUpdatesAreMadeAgainOneByOneEachFromItsOwnGroups) {
+  auto found = asynchronous();
+  ResumedGroups groups(found, PolicyVersion{2});
+  EXPECT_EQ(for_now(groups), Tasks{5});
+  EXPECT_TRUE(is_whole(groups.take(5, PolicyVersion{2}, PolicyVersion{1})));
+  groups.update_made(report(3, 33));
+  EXPECT_EQ(for_now(groups), Tasks{7});
+  EXPECT_TRUE(is_whole(groups.take(7, PolicyVersion{3}, PolicyVersion{2})));
+  auto skipped = report(3, 0);
+  skipped.was_skipped = true;
+  groups.update_made(skipped);
+  EXPECT_EQ(for_now(groups), Tasks{4});
+  EXPECT_TRUE(is_whole(groups.take(4, PolicyVersion{3}, PolicyVersion{2})));
+  groups.update_made(report(4, 44));
+  EXPECT_EQ(for_now(groups), Tasks{6});
+  EXPECT_TRUE(is_whole(groups.take(6, PolicyVersion{4}, PolicyVersion{3})));
+}
+
+TEST(ResumedGroups, NothingWaitsForAnUpdateThatCannotBeMadeAgain) {
+  for (const std::uint64_t checksum : {34U, 0U}) {
+    auto found = asynchronous();
+    ResumedGroups groups(found, PolicyVersion{2});
+    groups.update_made(report(3, checksum));
+    EXPECT_EQ(for_now(groups), (Tasks{4, 5, 6, 7})) << checksum;
+  }
+  auto found = asynchronous();
+  ResumedGroups groups(found, PolicyVersion{2});
+  auto skipped = report(2, 0);           // then it was made
+  skipped.was_skipped = true;
+  groups.update_made(skipped);
+  EXPECT_EQ(for_now(groups), (Tasks{4, 5, 6, 7}));
+}
+
 TEST(ResumedGroups, AGroupThatIsTooOldOrFromLaterWeightsIsRunAgain) {
   auto found = synchronous();
   ResumedGroups groups(found, PolicyVersion{2});

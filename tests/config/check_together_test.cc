@@ -42,6 +42,18 @@ TEST(CheckTogether, TrainingNeedsTasks) {
             "rollouts.tasks: is required when run.updates is above 0\n");
 }
 
+TEST(CheckTogether, AKeyOfCallsThatAreRefusedHasNoEffect) {
+  const auto with_key = [](std::string unscoped) {
+    return after([&](Config& c) {
+      c.gateway.static_key = "k";
+      c.gateway.unscoped = std::move(unscoped);
+    });
+  };
+  EXPECT_EQ(with_key("serve"), "");
+  EXPECT_EQ(with_key("refuse"),
+            "gateway.static_key: has no effect when gateway.unscoped is refuse: no key admits such a call\n");
+}
+
 TEST(CheckTogether, ExactlyOneHarness) {
   const std::string none =
       "rollouts.harness: needs a preset, a command, a python function or external: true when run.updates or "

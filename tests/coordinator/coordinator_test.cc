@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "corisco/base/strings.h"
 
@@ -49,6 +50,7 @@ struct Bench {
       at_least.push_back(opened_at_least.value);
       return OpenedGroup{GroupId{opened.size()}, std::max(opened_at.value_or(coordinator->version()), opened_at_least)};
     };
+    ports.is_for_later = [this](std::uint64_t occurrence) { return for_later.contains(occurrence); };
     ports.evaluate = [this](PolicyVersion version, std::function<void()> done) {
       evaluated.push_back(version.value);
       boost::asio::post(io, std::move(done));
@@ -99,6 +101,7 @@ struct Bench {
   std::vector<std::uint64_t> opened, at_least, evaluated, updates, saved;
   std::vector<std::string> answers;         // to those who asked for a checkpoint
   std::optional<PolicyVersion> opened_at;   // of the groups; none: the current version
+  std::set<std::uint64_t> for_later;        // occurrences
   std::function<void()> on_update;
   std::size_t completed = 0;
   bool is_done = false;
@@ -167,6 +170,30 @@ TEST(Coordinator, GoesOnWithGroupsOfAnEarlierVersionWhileTheyCanBeTrainedInTime)
   bench.opened_at = PolicyVersion{2};
   bench.coordinator->start({PolicyVersion{3}, 3, 9, {5, 6, 7, 8}, false});
   EXPECT_EQ(bench.at_least, (std::vector<std::uint64_t>{2, 2, 3, 3}));
+}
+
+TEST(Coordinator, LeavesTasksForALaterUpdateIfTheNextOneCanDoWithout) {
+  auto plan = synchronous(9);
+  plan.window = {2, 4, 1};
+  Bench bench(plan);
+  bench.device.version = 3;
+  bench.for_later = {5, 7};
+  bench.on_update = [&] { bench.for_later.clear(); };
+  bench.coordinator->start({PolicyVersion{3}, 3, 9, {5, 6, 7, 8}, false});
+  EXPECT_EQ(bench.opened, (std::vector<std::uint64_t>{6, 8}));
+  bench.coordinator->group_complete(GroupId{1});
+  bench.coordinator->group_complete(GroupId{2});
+  bench.settle();
+  EXPECT_EQ(bench.opened, (std::vector<std::uint64_t>{6, 8, 5, 7, 9, 10}));
+}
+
+TEST(Coordinator, TakesATaskForALaterUpdateIfTheNextOneLacksAGroup) {
+  auto plan = synchronous(9);
+  plan.window = {2, 4, 1};
+  Bench bench(plan);
+  bench.for_later = {5, 6, 7};
+  bench.coordinator->start({PolicyVersion{3}, 3, 9, {5, 6, 7, 8}, false});
+  EXPECT_EQ(bench.opened, (std::vector<std::uint64_t>{8, 5}));
 }
 
 TEST(Coordinator, ARunThatWasSavedAtItsEndIsNotSavedAgain) {

@@ -114,8 +114,13 @@ void ScriptedGenerator::step(RequestId id, std::size_t at, std::uint32_t left) {
 }
 
 boost::asio::awaitable<Result<void>> MemorySink::record(Call call) {
+  if (!is_broken) calls.push_back(std::move(call));
+  auto settled = co_await settle();
+  co_return settled;
+}
+
+boost::asio::awaitable<Result<void>> MemorySink::settle() {
   if (is_broken) co_return Error{Code::internal, "the journal's disk is full"};
-  calls.push_back(std::move(call));
   const auto executor = co_await boost::asio::this_coro::executor;
   while (is_slow) {
     boost::asio::steady_timer timer(executor, std::chrono::milliseconds(2));

@@ -78,6 +78,7 @@ class ScriptedGenerator final : public Generator {
 class MemorySink final : public CallSink {
  public:
   boost::asio::awaitable<Result<void>> record(Call call) override;
+  boost::asio::awaitable<Result<void>> settle() override;
   void mark_delivered(CallId id, AttemptKey, bool is_delivered) override { delivered[id] = is_delivered; }
   void mark_state(CallId id, AttemptKey, CallState state) override { states[id] = state; }
 

@@ -70,6 +70,11 @@ TEST_F(HttpServerTest, AdminRoutes) {
   }
   EXPECT_EQ(ask(post("/admin/rollouts/41/attempt/1/finish", "")).status, 200);
   EXPECT_EQ(ask(post("/admin/rollouts/42/attempt/1/finish", "")).status, 409);
+  on_io([this] { return sink.is_broken = true; });
+  const auto unkept = ask(post("/admin/rollouts/41/attempt/1/finish", ""));   // not told as done
+  EXPECT_EQ(unkept.status, 500);
+  EXPECT_NE(unkept.body.find("disk is full"), std::string::npos) << unkept.body;
+  on_io([this] { return sink.is_broken = false; });
   EXPECT_EQ(ask(post("/admin/pause", "", open_attempt(1))).status, 403);
 }
 

@@ -12,7 +12,9 @@
 
 #include "corisco/base/files.h"
 #include "corisco/base/strings.h"
+#include "metrics/appended_file.h"
 #include "metrics/event_file.h"
+#include "support/full_disk.h"
 #include "support/temporary_folder.h"
 
 namespace corisco::metrics {
@@ -65,6 +67,37 @@ TEST(RunLog, GoesOnAndCutsATornLine) {
   ASSERT_EQ(lines.size(), 3U);  // one head alone
   EXPECT_EQ(lines[1]["step"], 1);
   EXPECT_EQ(lines[2]["step"], 2);
+}
+
+TEST(RunLog, WhatAFullDiskDidNotTakeIsWrittenWithTheNextLine) {
+  const support::TemporaryFolder folder;
+  const auto path = folder / "metrics.jsonl";
+  auto log = RunLog::open(folder.path(), true).value();
+  log->write("update", 1, {{"loss", 1.0}});
+  const auto size = std::filesystem::file_size(path);
+  {
+    const support::FullDisk full(size + 10);   // so that a part of the next line fits
+    log->write("update", 2, {{"loss", 2.0}});
+    log->write("update", 3, {{"loss", 3.0}});
+    EXPECT_EQ(std::filesystem::file_size(path), size);
+  }
+  log->write("update", 4, {{"loss", 4.0}});
+  const auto lines = lines_of(path);
+  ASSERT_EQ(lines.size(), 5U);
+  for (std::size_t i = 1; i < lines.size(); ++i) EXPECT_EQ(lines[i]["step"], i);
+}
+
+TEST(AppendedFile, GivesUpWhatWaitsIfItIsTooMuch) {
+  const support::TemporaryFolder folder;
+  auto file = AppendedFile::open(folder / "file").value();
+  ASSERT_TRUE(file.append("begin ").ok());
+  {
+    const support::FullDisk full(file.size());
+    EXPECT_FALSE(file.append(std::string(900'000, 'a')).ok());
+    EXPECT_FALSE(file.append(std::string(900'000, 'b')).ok());
+  }
+  EXPECT_TRUE(file.append(" end").ok());
+  EXPECT_EQ(corisco::files::read(folder / "file").value(), "begin " + std::string(900'000, 'b') + " end");
 }
 
 TEST(RunLog, AFolderThatIsNotThereIsAnError) {

@@ -1,19 +1,18 @@
 // When a record counts as kept, and what a full or a dying disk does. fdatasync is this file's own here,
 // so that it can be counted and made to fail.
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <filesystem>
 #include <future>
 
 #include "corisco/base/strings.h"
 #include "corisco/samples/journal.h"
 #include "samples/sample_calls.h"
+#include "support/full_disk.h"
 #include "support/temporary_folder.h"
 
 namespace {
@@ -57,24 +56,6 @@ Result<void> append_and_wait(Journal& journal, Record record) {
   journal.append(std::move(record), [&](Result<void> result) { done.set_value(std::move(result)); });
   return done.get_future().get();
 }
-
-// The files' sizes are limited, which is what a full disk looks like to a write.
-class FullDisk {
- public:
-  explicit FullDisk(std::uint64_t bytes) : old_handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &old_);
-    const rlimit limit{bytes, old_.rlim_max};
-    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
-  }
-  ~FullDisk() {
-    ::setrlimit(RLIMIT_FSIZE, &old_);
-    std::signal(SIGXFSZ, old_handler_);
-  }
-
- private:
-  rlimit old_{};
-  void (*old_handler_)(int);
-};
 
 TEST_F(JournalDurabilityTest, StrictIsDoneAfterASync) {
   const auto journal = open(Durability::strict);
@@ -127,6 +108,34 @@ TEST_F(JournalDurabilityTest, NormalDoesNotWaitForASync) {
   EXPECT_GT(num_syncs, before);
 }
 
+TEST_F(JournalDurabilityTest, WhoWaitsForTheRecordsBeforeHearsWhenTheyAreKept) {
+  for (const auto durability : {Durability::normal, Durability::strict}) {
+    const auto journal = open(durability);
+    const auto wait = [&] {
+      std::promise<Result<void>> done;
+      journal->when_kept([&](Result<void> result) { done.set_value(std::move(result)); });
+      return done.get_future().get();
+    };
+    EXPECT_TRUE(wait().ok());            // nothing is before it
+    const int syncs_before = num_syncs;
+    const auto size_before = std::filesystem::file_size(folder / "journal.bin");
+    journal->append(RunResumed{PolicyVersion{1}}, {});
+    EXPECT_TRUE(wait().ok());
+    EXPECT_GT(std::filesystem::file_size(folder / "journal.bin"), size_before);
+    if (durability == Durability::strict) {
+      EXPECT_GT(num_syncs, syncs_before);
+    }
+    {
+      const support::FullDisk full(std::filesystem::file_size(folder / "journal.bin") + 5);
+      journal->append(RunResumed{PolicyVersion{2}}, {});
+      EXPECT_EQ(wait().error().code, Code::unavailable);
+    }
+    EXPECT_TRUE(journal->flush().ok() || journal->flush().ok());   // the first one tells of the failure
+    EXPECT_TRUE(wait().ok());
+  }
+  EXPECT_EQ(read_back(), (std::vector<std::uint64_t>{1, 2, 1, 2}));
+}
+
 // What a failed sync left on the disk is unknown, and a second one may claim success: nothing more is taken.
 TEST_F(JournalDurabilityTest, AFailedSyncEndsTheJournal) {
   const auto journal = open(Durability::strict);
@@ -146,7 +155,7 @@ TEST_F(JournalDurabilityTest, AFullDiskRefusesRecordsWholeAndIsTriedAgain) {
     Call call = make_call(0, {1}, {2});
     call.reply_text = std::string(5000, 'x');
     {
-      const FullDisk full(std::filesystem::file_size(folder / "journal.bin") + 100);
+      const support::FullDisk full(std::filesystem::file_size(folder / "journal.bin") + 100);
       for (int i = 0; i < 3; ++i)
         EXPECT_EQ(append_and_wait(*journal, CallRecorded{call}).error().code, Code::unavailable);
       EXPECT_FALSE(journal->flush().ok());
@@ -165,7 +174,7 @@ TEST_F(JournalDurabilityTest, WhatNobodyWaitsForIsKeptAndWrittenInItsOrder) {
     const auto journal = open(durability);
     ASSERT_TRUE(append_and_wait(*journal, RunResumed{PolicyVersion{1}}).ok());
     {
-      const FullDisk full(std::filesystem::file_size(folder / "journal.bin") + 5);
+      const support::FullDisk full(std::filesystem::file_size(folder / "journal.bin") + 5);
       journal->append(RunResumed{PolicyVersion{2}}, {});
       EXPECT_FALSE(journal->flush().ok());
       EXPECT_FALSE(append_and_wait(*journal, RunResumed{PolicyVersion{9}}).ok());
@@ -184,7 +193,7 @@ TEST_F(JournalDurabilityTest, WhatNobodyWaitsForIsKeptAndWrittenInItsOrder) {
 TEST_F(JournalDurabilityTest, WhatIsKeptIsTriedAgainByItself) {
   const auto journal = open(Durability::normal);
   {
-    const FullDisk full(std::filesystem::file_size(folder / "journal.bin") + 5);
+    const support::FullDisk full(std::filesystem::file_size(folder / "journal.bin") + 5);
     journal->append(RunResumed{PolicyVersion{1}}, {});
     EXPECT_FALSE(journal->flush().ok());
   }
@@ -202,7 +211,7 @@ TEST_F(JournalDurabilityTest, TheDaemonIsToldOnceIfItCannotBeWritten) {
   };
   auto journal = Journal::open(folder.path(), "run", options).value();
   {
-    const FullDisk full(std::filesystem::file_size(folder / "journal.bin") + 5);
+    const support::FullDisk full(std::filesystem::file_size(folder / "journal.bin") + 5);
     EXPECT_FALSE(append_and_wait(*journal, RunResumed{}).ok());
     EXPECT_EQ(num_told, 0) << "who waited was told";
     journal->append(RunResumed{PolicyVersion{1}}, {});
@@ -221,7 +230,7 @@ TEST_F(JournalDurabilityTest, NothingGoesOnFromARefusedCall) {
   Call first = make_call(0, {1, 2}, {3});
   first.request_json = std::string(5000, 'x');
   {
-    const FullDisk full(std::filesystem::file_size(folder / "journal.bin") + 100);
+    const support::FullDisk full(std::filesystem::file_size(folder / "journal.bin") + 100);
     EXPECT_FALSE(append_and_wait(*journal, CallRecorded{first}).ok());
   }
   Call second = make_call(1, {1, 2, 3, 4}, {5});

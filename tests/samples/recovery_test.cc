@@ -203,6 +203,21 @@ TEST(Recovery, OnlyCallsOfTheAttemptThatCountsComeBack) {
   EXPECT_EQ(recovered.ready[0].rollouts[0].calls[0].id, CallId{501});
 }
 
+// It was on its way to the journal when its rollout ended; the store refused it.
+TEST(Recovery, ACallBehindItsRolloutsEndIsNotOfIt) {
+  Records records;
+  open_group(records, 1, 0);
+  record_call(records, 10, 1, 500, 0, true);
+  finish(records, 10, 1.0);
+  record_call(records, 10, 1, 501, 1, false);
+  finish(records, 11, 0.0);
+  const auto recovered = recover_from(records, 0);
+  ASSERT_EQ(recovered.ready.size(), 1U);
+  ASSERT_EQ(recovered.ready[0].rollouts[0].calls.size(), 1U);
+  EXPECT_EQ(recovered.ready[0].rollouts[0].calls[0].id, CallId{500});
+  EXPECT_EQ(recovered.next_call, 502U);
+}
+
 TEST(Recovery, CallsComeBackInTheStateThatWasNotedLast) {
   Records records;
   open_group(records, 1, 0);
@@ -298,6 +313,8 @@ TEST(Recovery, AgreesWithTheStoreThatWroteTheJournal) {
         call.id = CallId{100 * key.rollout.value};
         call.attempt = key;
         call.is_delivered = false;
+        call.request_json = "[]";
+        call.reply_text = "yes";
         journal.value()->append(CallRecorded{call}, {});
         ASSERT_TRUE(store.append(call).ok());
         store.mark_delivered(call.id, key, sibling == 0);
@@ -320,6 +337,7 @@ TEST(Recovery, AgreesWithTheStoreThatWroteTheJournal) {
       ASSERT_EQ(read.rollouts[r].calls.size(), 1U);
       EXPECT_EQ(read.rollouts[r].calls[0].prompt_ids, live.rollouts[r].calls[0].prompt_ids);
       EXPECT_EQ(read.rollouts[r].calls[0].is_delivered, r == 0);
+      EXPECT_TRUE(read.rollouts[r].calls[0].request_json.empty() && read.rollouts[r].calls[0].reply_text.empty());
     }
   }
   ASSERT_EQ(recovered.value().unfinished.size(), 1U);

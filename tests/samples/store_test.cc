@@ -26,6 +26,7 @@ struct KeptJournal final : Journal {
     records.push_back(std::move(record));
     if (done) done({});
   }
+  void when_kept(std::function<void(Result<void>)> done) override { done({}); }
   Result<void> flush() override { return {}; }
   void remove_old(Retention, std::function<void(Result<Removed>)> done) override {
     if (done) done(Removed{});

@@ -52,6 +52,22 @@ def test_finished_rollouts_of_an_unfinished_group_are_trained_not_run_again(mode
     assert update["rollouts"] == 4
 
 
+def test_lost_updates_of_an_asynchronous_run_are_made_again_from_what_was_sampled(model, tmp_path):
+    changes = kill_sweep.VARIANTS["asynchronous"] | {"trainer__checkpoint_every": 0, "run__updates": 12}
+    config = kill_sweep.tiny_run(tmp_path, model, **changes)
+    with Daemon(tmp_path, config) as daemon:
+        wait_until(lambda: len(updates_of(tmp_path / "runs/tiny")) >= 5, 60, "five updates")
+        daemon.process.kill()
+        daemon.process.wait()
+    status, found = run(tmp_path, "inspect", "tiny", "--json")
+    lost = [update["version"] for update in json.loads(found)["updates"] if not update["is_skipped"]]
+    assert status == 0 and lost, found
+    status, output = run(tmp_path, "serve", config, "--resume")
+    assert status == 0, output
+    again = re.findall(r"version (\d+) was made again after the restart, with the same weights, bit for bit", output)
+    assert [int(version) for version in again] == lost and "its task is run again" not in output, output
+
+
 def test_what_ran_is_run_again_as_a_new_attempt_and_the_old_ones_key_is_refused(model, tmp_path):
     config, events = logged_run(tmp_path, model)
     hanging = yaml.safe_load(config.read_text())

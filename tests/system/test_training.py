@@ -260,6 +260,12 @@ def test_try_shows_calls_tokens_and_reward(model, tmp_path):
     assert "topic 3" in output and "reward" in output and "log-probability" in output
 
 
+def test_try_refuses_a_task_that_is_not_there(model, tmp_path):
+    status, output = run(tmp_path, "try", training(tmp_path, model), "task-99")
+    assert status == 2 and 'no task has the id "task-99"' in output, output
+    assert not (tmp_path / "runs" / "tiny-try").exists()
+
+
 def test_start_up_errors_exit_with_2_and_name_the_remedy(model, tmp_path):
     config = training(tmp_path, model, rollouts__group_size=0, trainer__learning_rte=1)
     status, output = run(tmp_path, "check", config)
@@ -268,6 +274,19 @@ def test_start_up_errors_exit_with_2_and_name_the_remedy(model, tmp_path):
                             ("gateway.listen=127.0.0.1:99999", "listen"), ("rollouts.tasks=/no/tasks.jsonl", "/no/tasks.jsonl")):
         status, output = run(tmp_path, "serve", training(tmp_path, model), "--set", override)
         assert status == 2 and words in output, (override, output)
+
+
+def test_a_start_that_fails_leaves_no_folder_that_a_resume_would_take_for_the_newest_run(model, tmp_path):
+    config = training(tmp_path, model, run__updates=1)
+    with Daemon(tmp_path, config, "--set", "run.when_done=serve") as daemon:
+        address = daemon.url.removeprefix("http://")
+        status, output = run(tmp_path, "serve", config, "--set", f"gateway.listen={address}")
+        assert status == 2 and address in output, output
+        assert [folder.name for folder in (tmp_path / "runs").iterdir()] == ["tiny"]
+        wait_until(lambda: updates_of(tmp_path / "runs" / "tiny"), 60, "the update")
+    status, output = run(tmp_path, "serve", config, "--resume", "--set", "run.updates=2")
+    assert "corisco: training 1 more updates of " in output, output
+    assert status == 0 and [line["update"] for line in updates_of(tmp_path / "runs" / "tiny")] == [1, 2], output
 
 
 def test_a_damaged_model_is_refused_with_the_names_of_its_tensors(model, tmp_path):

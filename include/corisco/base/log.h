@@ -7,7 +7,8 @@
 namespace corisco::log {
 enum class Level { debug, info, warn, error };
 void set_level(Level level);
-// Also appends every line to this file from now on; an empty path stops that.
+// Also appends every line to this file from now on; an empty path stops that. A file that cannot be opened is
+// said on stderr.
 void set_file(const std::string& path);
 void write(Level level, std::string_view message);
 inline void debug(std::string_view message) { write(Level::debug, message); }

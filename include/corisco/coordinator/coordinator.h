@@ -53,6 +53,8 @@ struct CoordinatorPorts {
   // Opens the group of this task, or goes on with what a resumed run has of it if that was opened at
   // version opened_at_least or later; its completion comes back through group_complete(), never at once.
   std::function<Result<OpenedGroup>(std::uint64_t task_occurrence, PolicyVersion opened_at_least)> open_group;
+  // Of a task to redo: what is left of its group is for a later update than the next one.
+  std::function<bool(std::uint64_t task_occurrence)> is_for_later = [](std::uint64_t) { return false; };
   // Runs all held-out rollouts; done when the last one has ended.
   std::function<void(PolicyVersion, std::function<void()> done)> evaluate;
   std::function<void(const UpdateReport&, const PhaseSeconds&, const std::vector<GroupId>&)> on_update;
@@ -96,6 +98,7 @@ class Coordinator {
   void proceed();                        // what comes next while generating
   bool start_evaluation_if_due();
   void fill_window();
+  std::optional<std::uint64_t> take_occurrence();
   void start_update_if_ready();
   void drain();
   void train();

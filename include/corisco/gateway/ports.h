@@ -68,6 +68,8 @@ struct Generator {
 // its last byte is sent; a failure fails the request, and nothing is trained on half a record.
 struct CallSink {
   virtual boost::asio::awaitable<Result<void>> record(Call call) = 0;
+  // Completes when all that was recorded, and every end of a rollout, is as durable.
+  virtual boost::asio::awaitable<Result<void>> settle() = 0;
   // The last byte was written (true), or the peer was gone first (false).
   virtual void mark_delivered(CallId id, AttemptKey attempt, bool is_delivered) = 0;
   // What became of it is known only now. superseded: its request was made again, and sampled anew. side: it

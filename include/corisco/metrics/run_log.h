@@ -22,7 +22,8 @@ class RunLog {
   static Result<std::unique_ptr<RunLog>> open(const std::string& folder, bool tensorboard);
   virtual ~RunLog() = default;
   // kind: "update" or "evaluation" or "run"; step: the policy version. Non-finite numbers are null
-  // in the line and left out of the curves. A disk that does not take it is logged once.
+  // in the line and left out of the curves. What the disk does not take waits for the next line; that is logged
+  // once, and once that it is over.
   virtual void write(std::string_view kind, std::uint64_t step, const Fields& fields) = 0;
 };
 }  // namespace corisco::metrics

@@ -110,6 +110,8 @@ class Journal {
   // not call flush. Never blocks the caller: when 64 MiB wait, done gets overloaded at once, on the caller's
   // thread. A record without done is kept if its write fails, and tried again before all that come after it.
   virtual void append(Record record, std::function<void(Result<void>)> done) = 0;
+  // done as append's, once everything appended before is durable in the mode, or could not be written now.
+  virtual void when_kept(std::function<void(Result<void>)> done) = 0;
   // Returns when everything appended before is written and synced, or failed. The error of a write that failed
   // since the last flush is told once; while a record that is kept cannot be written, each flush tells it.
   virtual Result<void> flush() = 0;

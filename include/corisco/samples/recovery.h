@@ -30,7 +30,8 @@ struct UnfinishedGroup {
                                            // daemon died while it opened the group
 };
 
-// Numbers continue above everything in the journal, also above what is void.
+// Numbers continue above everything in the journal, also above what is void. Calls come without their texts:
+// their rollouts have ended, and training looks at tokens alone.
 struct Recovered {
   // Whole groups that no update at or below the checkpoint's version consumed, in the order in
   // which they are to be trained: first those of updates that are lost, as they were, then the

@@ -181,8 +181,14 @@ asio::awaitable<OrApiError<Reply>> Api::patch(std::string name, RequestBody body
   if (auto* error = std::get_if<ApiError>(&read)) co_return std::move(*error);
   const auto status = find(name);
   if (!status) co_return no_such_rollout();
-  auto applied = apply(*status, std::move(std::get<Patch>(read)));
+  auto& patch = std::get<Patch>(read);
+  const bool ends = patch.state == "succeeded" || patch.state == "failed";
+  auto applied = apply(*status, std::move(patch));
   if (auto* error = std::get_if<ApiError>(&applied)) co_return std::move(*error);
+  if (ends) {
+    const auto kept = co_await parts_.calls->settle();
+    if (!kept.ok()) co_return from_error(kept.error());
+  }
   std::vector<Listed> one;
   one.push_back(listed_of(std::move(std::get<RolloutStatus>(applied))));
   co_return co_await show(200, Wrapping::bare, std::move(one));
