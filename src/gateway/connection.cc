@@ -132,8 +132,8 @@ void Connection::cancel_cut() { stall_.expires_at(std::chrono::steady_clock::tim
 void Connection::write_last(const std::string& bytes) {
   if (is_gone()) return;
   boost::system::error_code ignored;     // it is cut anyway
-  transport_->write_some(asio::buffer(bytes), ignored);
-  transport_->end_writing();
+  // A part must not pass for the whole: the end is told behind all of it alone.
+  if (transport_->write_some(asio::buffer(bytes), ignored) == bytes.size()) transport_->end_writing();
 }
 
 asio::awaitable<bool> Connection::write(std::string bytes) {

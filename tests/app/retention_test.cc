@@ -12,6 +12,7 @@ namespace corisco::app {
 namespace {
 struct NotedRemovals final : samples::Journal {
   void append(samples::Record, std::function<void(Result<void>)>) override {}
+  void when_kept(std::function<void(Result<void>)> done) override { done({}); }
   Result<void> flush() override { return {}; }
   void remove_old(samples::Retention retention, std::function<void(Result<samples::Removed>)> done) override {
     removals.push_back(retention);

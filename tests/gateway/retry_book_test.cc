@@ -12,6 +12,7 @@ using Stage = Exchange::Stage;
 
 struct FakePeer final : Peer {
   asio::awaitable<bool> write(std::string) override { co_return !has_left; }
+  void write_last(const std::string&) override {}
   bool is_gone() const override { return has_left; }
   void on_gone(std::function<void()>) override {}
   asio::any_io_executor executor() const override { return {}; }
