@@ -21,6 +21,7 @@ using kernels::table;
 
 constexpr std::int64_t kTileQueries = 96;      // queries that meet a key when it is loaded
 constexpr std::int64_t kGradientQueries = 48;  // the same in the backward
+constexpr std::int64_t kTilesToKeepWhole = 4;  // per thread, from which a task is a tile's every head
 constexpr std::int64_t kGradientChunks = 4;    // parts of the rows, each with key gradients of its own
 
 const char* byte_at(const at::Tensor& tensor, std::int64_t element) {
@@ -84,18 +85,23 @@ std::int64_t num_queries_max(const HeadShape& heads, const std::vector<RowTile>&
   return rows * heads.num_heads / heads.num_kv_heads;
 }
 
-// The last tile first: a sequence's last rows have the most keys, and threads should end together.
+// The last tile first: a sequence's last rows have the most keys, and threads should end together. Where there are
+// tiles enough for that, a task goes through all key heads of one: they lie side by side in memory.
 void run_attention(const HeadShape& heads, const PlannedKeys& keys, const kernels::Attention& call,
                    kernels::Storage storage) {
   const auto kernel = table(storage).attend;
   const auto tiles = cut_tiles(keys.follows, tile_rows_max(heads, kTileQueries));
-  const auto num_tasks = static_cast<std::int64_t>(tiles.size()) * heads.num_kv_heads;
+  const auto num_tiles = static_cast<std::int64_t>(tiles.size());
+  const std::int64_t num_together = num_tiles < kTilesToKeepWhole * parallel_threads() ? 1 : heads.num_kv_heads;
+  const std::int64_t num_tasks = num_tiles * heads.num_kv_heads / num_together;
   parallel_tasks(num_tasks, 2 * keys.num_keys * heads.query_width(),
                  kernels::attention_scratch_floats(keys.row_keys_max, num_queries_max(heads, tiles), heads.head_dim),
                  [&](std::int64_t task, float* scratch) {
-                   const std::int64_t from_last = num_tasks - 1 - task;
-                   kernel(call, tiles[static_cast<std::size_t>(from_last / heads.num_kv_heads)],
-                          from_last % heads.num_kv_heads, scratch);
+                   const std::int64_t first = (num_tasks - 1 - task) * num_together;
+                   const RowTile& tile = tiles[static_cast<std::size_t>(first / heads.num_kv_heads)];
+                   for (std::int64_t i = 0; i < num_together; ++i) {
+                     kernel(call, tile, first % heads.num_kv_heads + i, scratch);
+                   }
                  });
 }
 
