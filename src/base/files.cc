@@ -27,18 +27,26 @@ std::string parent(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+// write_some takes a piece and how many bytes were written before it.
+template <class WriteSome>
+std::size_t write_in_pieces(std::string_view bytes, const WriteSome& write_some) {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const auto wrote = write_some(bytes.substr(done), done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) break;
+    done += static_cast<std::size_t>(wrote);
+  }
+  return done;
+}
+
 Result<void> write_and_sync(const std::string& path, std::string_view content, int mode) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
   if (fd < 0) return failed("create", path);
-  for (std::size_t done = 0; done < content.size();) {
-    const auto wrote = ::write(fd, content.data() + done, content.size() - done);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) {
-      const Error error = failed("write", path);
-      ::close(fd);
-      return error;
-    }
-    done += static_cast<std::size_t>(wrote);
+  if (write_all(fd, content) < content.size()) {
+    const Error error = failed("write", path);
+    ::close(fd);
+    return error;
   }
   const bool synced = ::fsync(fd) == 0;
   const Error error = failed("sync", path);
@@ -70,6 +78,18 @@ class Sha256 {
   std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context_{EVP_MD_CTX_new(), EVP_MD_CTX_free};
 };
 }  // namespace
+
+std::size_t write_all(int descriptor, std::string_view bytes) {
+  return write_in_pieces(bytes, [descriptor](std::string_view piece, std::size_t) {
+    return ::write(descriptor, piece.data(), piece.size());
+  });
+}
+
+std::size_t write_all_at(int descriptor, std::string_view bytes, std::uint64_t offset) {
+  return write_in_pieces(bytes, [descriptor, offset](std::string_view piece, std::size_t done) {
+    return ::pwrite(descriptor, piece.data(), piece.size(), static_cast<off_t>(offset + done));
+  });
+}
 
 Result<std::string> read(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

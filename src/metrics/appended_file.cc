@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "corisco/base/files.h"
 #include "corisco/base/strings.h"
 
 namespace corisco::metrics {
@@ -48,17 +49,11 @@ AppendedFile::~AppendedFile() {
 Result<void> AppendedFile::append(std::string_view piece) {
   if (waiting_.size() + piece.size() > kWaitingBytesMax) waiting_.clear();
   waiting_ += piece;
-  for (std::size_t done = 0; done < waiting_.size();) {
-    const auto wrote =
-        ::pwrite(descriptor_, waiting_.data() + done, waiting_.size() - done, static_cast<off_t>(end_ + done));
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) {
-      Error error = failed("write to", path_);
-      // If that fails too, the next try writes over it.
-      if (::ftruncate(descriptor_, static_cast<off_t>(end_)) != 0) error.message += ", nor cut it";
-      return error;
-    }
-    done += static_cast<std::size_t>(wrote);
+  if (files::write_all_at(descriptor_, waiting_, end_) < waiting_.size()) {
+    Error error = failed("write to", path_);
+    // If that fails too, the next try writes over it.
+    if (::ftruncate(descriptor_, static_cast<off_t>(end_)) != 0) error.message += ", nor cut it";
+    return error;
   }
   end_ += waiting_.size();
   waiting_.clear();

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "corisco/base/files.h"
 #include "corisco/base/strings.h"
 #include "rollouts/file_descriptor.h"
 
@@ -35,12 +36,7 @@ Result<void> write_private(const std::string& path, std::string_view content) {
   const FileDescriptor file(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (file.get() < 0) return failed("create", path);
-  while (!content.empty()) {
-    const auto wrote = ::write(file.get(), content.data(), content.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return failed("write", path);
-    content.remove_prefix(static_cast<std::size_t>(wrote));
-  }
+  if (files::write_all(file.get(), content) < content.size()) return failed("write", path);
   return {};
 }
 

@@ -7,23 +7,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include "corisco/base/files.h"
 #include "corisco/base/strings.h"
 
 namespace corisco::rollouts {
-namespace {
-// How much of the text could be written.
-std::size_t write_all(int fd, const char* bytes, std::size_t count) {
-  std::size_t done = 0;
-  while (done < count) {
-    const auto wrote = ::write(fd, bytes + done, count - done);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) break;
-    done += static_cast<std::size_t>(wrote);
-  }
-  return done;
-}
-}  // namespace
-
 Result<OutputFile> OutputFile::create(const std::string& path, std::uint64_t bytes_max) {
   OutputFile output;
   output.bytes_left_ = bytes_max;
@@ -40,7 +27,7 @@ Result<OutputFile> OutputFile::create(const std::string& path, std::uint64_t byt
 
 void OutputFile::keep(const char* bytes, std::size_t count) {
   const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(count, bytes_left_));
-  const std::size_t done = write_all(file_.get(), bytes, wanted);
+  const std::size_t done = files::write_all(file_.get(), {bytes, wanted});
   bytes_left_ -= done;
   if (done < wanted) bytes_left_ = 0;  // the disk is full: what follows would be torn
   bytes_dropped_ += count - done;
@@ -68,6 +55,6 @@ void OutputFile::finish() {
   copy_available();
   if (bytes_dropped_ == 0) return;
   const std::string marker = cat("\n[", bytes_dropped_, " more bytes of output were dropped]\n");
-  write_all(file_.get(), marker.data(), marker.size());
+  files::write_all(file_.get(), marker);
 }
 }  // namespace corisco::rollouts

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "corisco/base/files.h"
 #include "corisco/base/strings.h"
 
 namespace corisco::samples {
@@ -67,12 +68,7 @@ Result<void> AsideFile::write(std::string_view bytes) {
 }
 
 Result<void> AsideFile::write_waiting() {
-  for (std::size_t done = 0; done < waiting_.size();) {
-    const auto wrote = ::write(descriptor_, waiting_.data() + done, waiting_.size() - done);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return failed("write to");
-    done += static_cast<std::size_t>(wrote);
-  }
+  if (files::write_all(descriptor_, waiting_) < waiting_.size()) return failed("write to");
   waiting_.clear();
   return {};
 }

@@ -71,16 +71,10 @@ Result<void> JournalFile::create_head(const std::string& run_id) {
 
 Result<void> JournalFile::write(std::string_view frames) {
   if (!broken_.empty()) return Error{Code::unavailable, broken_};
-  for (std::size_t done = 0; done < frames.size();) {
-    const auto wrote =
-        ::pwrite(descriptor_, frames.data() + done, frames.size() - done, static_cast<off_t>(end_ + done));
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) {
-      const Error error = failed("write to");
-      if (auto cut = cut_to(end_); !cut.ok()) broken_ = cut.error().message;
-      return error;
-    }
-    done += static_cast<std::size_t>(wrote);
+  if (files::write_all_at(descriptor_, frames, end_) < frames.size()) {
+    const Error error = failed("write to");
+    if (auto cut = cut_to(end_); !cut.ok()) broken_ = cut.error().message;
+    return error;
   }
   end_ += frames.size();
   return {};

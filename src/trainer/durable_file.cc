@@ -3,16 +3,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "corisco/base/files.h"
 #include "corisco/base/strings.h"
 
 namespace corisco::trainer {
 namespace {
-constexpr std::size_t kWriteBytesMax = std::size_t{1} << 30;  // one write() may not take 2 GB
-
 Error failed(const std::string& what, const std::string& path) {
   return Error{Code::unavailable, cat("could not ", what, " ", path, ": ", std::strerror(errno))};
 }
@@ -29,14 +27,7 @@ DurableFile::~DurableFile() {
 }
 
 Result<void> DurableFile::write(const void* bytes, std::size_t count) {
-  const char* next = static_cast<const char*>(bytes);
-  while (count > 0) {
-    const auto wrote = ::write(fd_, next, std::min(count, kWriteBytesMax));
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return failed("write", path_);
-    next += wrote;
-    count -= static_cast<std::size_t>(wrote);
-  }
+  if (files::write_all(fd_, {static_cast<const char*>(bytes), count}) < count) return failed("write", path_);
   return {};
 }
 

@@ -1,10 +1,14 @@
 #include "corisco/base/files.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 
+#include "support/full_disk.h"
 #include "support/temporary_folder.h"
 
 namespace corisco {
@@ -25,6 +29,23 @@ TEST(Files, WritesReadsAndHashesTheSameBytes) {
   EXPECT_EQ(files::sha256_of_file(folder / "x").value(), files::sha256(content));
   ASSERT_TRUE(files::write_atomically(folder / "big", std::string(3000000, 'a')).ok());
   EXPECT_EQ(files::sha256_of_file(folder / "big").value(), files::sha256(std::string(3000000, 'a')));
+}
+
+TEST(Files, WritesAllAtAPlaceOrSaysHowMuchFitted) {
+  const support::TemporaryFolder folder;
+  const int descriptor = ::open((folder / "x").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_GE(descriptor, 0);
+  EXPECT_EQ(files::write_all(descriptor, "abcd"), 4U);
+  EXPECT_EQ(files::write_all_at(descriptor, "yz", 1), 2U);
+  EXPECT_EQ(files::write_all(descriptor, "ef"), 2U);   // goes on behind its own bytes
+  {
+    const support::FullDisk disk(8);
+    EXPECT_EQ(files::write_all(descriptor, "ghij"), 2U);
+    EXPECT_EQ(errno, EFBIG);
+    EXPECT_EQ(files::write_all_at(descriptor, "1234", 7), 1U);
+  }
+  ::close(descriptor);
+  EXPECT_EQ(files::read(folder / "x").value(), "ayzdefg1");
 }
 
 TEST(Files, ReplacesAWholeFileAndLeavesNothingAside) {

@@ -71,6 +71,13 @@ bool has_head_of_its_own(const hf::Checkpoint& checkpoint, const DecoderConfig& 
          std::memcmp(head->data, embedding->data, head->bytes) != 0;
 }
 
+void read_hybrid_naming(const hf::Checkpoint& checkpoint, DecoderConfig& config) {
+  for (const auto& tensor : checkpoint.tensors) {
+    if (starts_with(tensor.name, "model.language_model.")) config.tensor_prefix = "model.language_model.";
+    config.stacks_experts |= ends_with(tensor.name, ".mlp.experts.gate_up_proj") && !hf::is_kept_apart(tensor.name);
+  }
+}
+
 Result<void> check(const std::string& folder, const DecoderConfig& config,
                    const std::vector<NamedTensor>& wanted, const ByName& found) {
   std::vector<std::string> missing, unexpected, misshapen;
@@ -96,13 +103,10 @@ Result<void> check(const std::string& folder, const DecoderConfig& config,
 }  // namespace
 
 Result<void> read_naming(const std::string& folder, DecoderConfig& config) {
-  if (config.linear_layers.empty() && !config.tie_embeddings) return {};
+  const bool is_hybrid = !config.linear_layers.empty();
+  if (!is_hybrid && !config.tie_embeddings) return {};
   CORISCO_TRY(const hf::Checkpoint checkpoint, hf::open_checkpoint(folder));
-  for (const auto& tensor : checkpoint.tensors) {
-    if (config.linear_layers.empty()) break;
-    if (starts_with(tensor.name, "model.language_model.")) config.tensor_prefix = "model.language_model.";
-    config.stacks_experts |= ends_with(tensor.name, ".mlp.experts.gate_up_proj") && !hf::is_kept_apart(tensor.name);
-  }
+  if (is_hybrid) read_hybrid_naming(checkpoint, config);
   if (config.tie_embeddings && has_head_of_its_own(checkpoint, config)) {
     log::warn(cat(folder, "/config.json has tie_word_embeddings: true, but lm_head.weight in its files is not the "
                   "embedding: it is taken as a head of its own"));

@@ -41,15 +41,7 @@ std::string header_of(const std::vector<StoredTensor>& tensors) {
 }
 
 bool write_all(int fd, const void* data, std::size_t bytes) {
-  const char* next = static_cast<const char*>(data);
-  while (bytes > 0) {
-    const auto wrote = ::write(fd, next, bytes);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return false;
-    next += wrote;
-    bytes -= static_cast<std::size_t>(wrote);
-  }
-  return true;
+  return files::write_all(fd, {static_cast<const char*>(data), bytes}) == bytes;
 }
 }  // namespace
 
